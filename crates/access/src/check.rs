@@ -78,7 +78,9 @@ fn search(json: &Json, path: &str, depth: usize, known: Known<'_>, checked: &mut
 /// What a document is for; none if it is none.
 fn kind_of(json: &Json, path: &str) -> Option<PolicyKind> {
     let member = |json: &Json, name: &str| match json {
-        Json::Object(members) => members.iter().find(|(member, _)| member == name).map(|(_, value)| value.clone()),
+        Json::Object(members) => {
+            members.iter().find(|(member, _)| member == name).map(|(_, value)| value.clone())
+        }
         _ => None,
     };
     let statements = match member(json, "Statement")? {

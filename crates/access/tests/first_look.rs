@@ -91,5 +91,8 @@ fn the_first_look_at_random_policies_never_contradicts_the_second() {
         let explained = explain(&question(&context), &policies);
         assert_eq!(rows::words(&explained.decision), rows::words(&second), "seed {seed}: explanation");
     }
-    assert!(depends > CASES / 100 && allowed > CASES / 20 && denied > CASES / 20, "{depends} {allowed} {denied}");
+    assert!(
+        depends > CASES / 100 && allowed > CASES / 20 && denied > CASES / 20,
+        "{depends} {allowed} {denied}"
+    );
 }

@@ -23,6 +23,7 @@ pub(super) fn of<'b>(operation: Operation, body: &Node<'b>) -> Touches<'b> {
     match operation {
         Operation::Query
         | Operation::Scan
+        | Operation::SearchVectors
         | Operation::DescribeContributorInsights
         | Operation::UpdateContributorInsights => one(match text(body, "TableName") {
             Some(table) => Resource::of_table(table, text(body, "IndexName")),
@@ -45,7 +46,12 @@ pub(super) fn of<'b>(operation: Operation, body: &Node<'b>) -> Touches<'b> {
         Operation::GetRecords => {
             one(text(body, "ShardIterator").map_or(Resource::Unnamed, Resource::ShardIterator))
         }
-        Operation::ListTagsOfResource | Operation::TagResource | Operation::UntagResource => {
+        Operation::DeleteResourcePolicy
+        | Operation::GetResourcePolicy
+        | Operation::ListTagsOfResource
+        | Operation::PutResourcePolicy
+        | Operation::TagResource
+        | Operation::UntagResource => {
             one(text(body, "ResourceArn").map_or(Resource::Unnamed, Resource::of_arn))
         }
         Operation::DescribeEndpoints
@@ -135,16 +141,19 @@ fn restore<'b>(operation: Operation, node: &Node<'b>, source: Resource<'b>) -> T
     }
 }
 
-/// A table with tags is tagged too.
+/// A table with tags is tagged too, and one with a policy gets it.
 fn create_table<'b>(body: &Node<'b>) -> Touches<'b> {
     let create = Touch::own(Operation::CreateTable, table(body));
-    match value(body, "Tags") {
-        Some(Node::List(tags)) if !tags.is_empty() => {
-            let tag = Touch::own(Operation::TagResource, create.resource.clone());
-            Touches::Several(vec![create, tag])
-        }
-        _ => Touches::One(create),
+    let has_tags = matches!(value(body, "Tags"), Some(Node::List(tags)) if !tags.is_empty());
+    let has_policy = text(body, "ResourcePolicy").is_some();
+    let more = [(has_tags, Operation::TagResource), (has_policy, Operation::PutResourcePolicy)];
+    let more = more.into_iter().filter(|(is_needed, _)| *is_needed);
+    let more: Vec<_> =
+        more.map(|(_, operation)| Touch::own(operation, create.resource.clone())).collect();
+    if more.is_empty() {
+        return Touches::One(create);
     }
+    Touches::Several([vec![create], more].concat())
 }
 
 /// The tables of a batch, which are the keys of a map.
