@@ -15,6 +15,7 @@ use keywright_objects::ObjectFault;
 
 use super::Tools;
 use super::batch::Line;
+use crate::process::timestamp;
 
 /// The same everywhere, so that equal records are equal bytes.
 const LEVEL: u32 = 6;
@@ -52,18 +53,9 @@ pub(super) async fn put_report(
     (lane, first): (&TriggerLane, &Line),
     report: Vec<u8>,
 ) -> Result<(), String> {
-    let now_ms = tools.now_ms();
-    let (year, month, day) = date(now_ms);
-    let seconds = now_ms / 1_000 % 86_400;
-    let (hour, minute, second) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
-    let name = format!(
-        "{}aws/lambda/{}/{}/{year:04}/{month:02}/{day:02}/\
-         {year:04}-{month:02}-{day:02}T{hour:02}.{minute:02}.{second:02}-{}",
-        folder(prefix),
-        lane.uuid,
-        lane.shard_id,
-        first.sequence
-    );
+    let report_name = report_name(tools.now_ms());
+    let (uuid, shard_id, sequence) = (&lane.uuid, &lane.shard_id, &first.sequence);
+    let name = format!("{}aws/lambda/{uuid}/{shard_id}/{report_name}-{sequence}", folder(prefix));
     put_object(tools, bucket, &name, report).await
 }
 
@@ -92,18 +84,12 @@ fn gzip(text: &[u8]) -> Vec<u8> {
     packer.finish().expect("writing to a vector does not fail")
 }
 
-/// Year, month and day of a time.
-fn date(ms: u64) -> (i64, i64, i64) {
-    // Howard Hinnant's algorithm: days of the Gregorian calendar from years that begin in March.
-    let days = i64::try_from(ms / 86_400_000).unwrap_or_default() + 719_468;
-    let of_era = days.rem_euclid(146_097);
-    let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    let year = year_of_era + days.div_euclid(146_097) * 400 + i64::from(month <= 2);
-    (year, month, day)
+/// The folders and the name of a report that is written at this time.
+fn report_name(ms: u64) -> String {
+    let text = timestamp::of(ms);
+    let (second, _milliseconds) = text.split_once('.').unwrap_or((&text, ""));
+    let (day, _time) = second.split_once('T').unwrap_or((second, ""));
+    format!("{}/{}", day.replace('-', "/"), second.replace(':', "."))
 }
 
 #[cfg(test)]
@@ -111,15 +97,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn equal_lines_are_equal_bytes_and_dates_are_those_of_the_calendar() {
+    fn equal_lines_are_equal_bytes() {
         assert_eq!(gzip(b"{}\n"), gzip(b"{}\n"));
-        for (ms, expected) in [
-            (0, (1970, 1, 1)),
-            (951_782_400_000, (2000, 2, 29)),
-            (1_735_603_199_999, (2024, 12, 30)),
-            (1_791_547_200_000, (2026, 10, 9)),
-        ] {
-            assert_eq!(date(ms), expected, "{ms}");
-        }
+    }
+
+    #[test]
+    fn a_report_lies_in_the_folders_of_its_day() {
+        assert_eq!(report_name(1_735_603_199_999), "2024/12/30/2024-12-30T23.59.59");
     }
 }
