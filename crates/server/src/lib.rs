@@ -4,8 +4,8 @@
 //!
 //! A module imports only from layers to its left; modules joined by a comma are independent of each other.
 //!
-//! Layers: limits, clock, outgoing < storage < targets < http < management < settings < client, jobs, destinations,
-//! triggers < data < backup, migrate, transfer < model < mcp < commands < serve < cli
+//! Layers: limits, clock, outgoing < storage < targets < http < management < settings < client, jobs,
+//! destinations, triggers < data < backup, migrate, transfer < model < mcp < commands < serve < cli
 //!
 //! - `limits`: the server's bounds; `clock`: the database's time; `outgoing`: requests to other servers.
 //! - `storage`: the stores, the database over one of them, what watches it, the backup store, the buckets

@@ -132,7 +132,8 @@ async fn note(
     }
 }
 
-/// Sends a page. How many of its first records are done, also if the rest is not, and what was done with them.
+/// Sends a page. How many of its first records are done, also if the rest is not, and what was done with
+/// them.
 async fn send(
     tools: &Tools,
     delivery: &Delivery,

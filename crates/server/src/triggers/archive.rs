@@ -28,11 +28,11 @@ pub(super) async fn put(
     lines: &[Line],
 ) -> Result<(), String> {
     let Some(first) = lines.first() else { return Ok(()) };
-    let (year, month, day) = date(first.created_ms);
     let name = format!(
-        "{}{}/{year:04}/{month:02}/{day:02}/{}-{}.json.gz",
+        "{}{}/{}/{}-{}.json.gz",
         folder(prefix),
         lane.table,
+        day(first.created_ms),
         lane.shard_id,
         first.sequence
     );
@@ -53,9 +53,16 @@ pub(super) async fn put_report(
     (lane, first): (&TriggerLane, &Line),
     report: Vec<u8>,
 ) -> Result<(), String> {
-    let report_name = report_name(tools.now_ms());
-    let (uuid, shard_id, sequence) = (&lane.uuid, &lane.shard_id, &first.sequence);
-    let name = format!("{}aws/lambda/{uuid}/{shard_id}/{report_name}-{sequence}", folder(prefix));
+    let now_ms = tools.now_ms();
+    let name = format!(
+        "{}aws/lambda/{}/{}/{}/{}-{}",
+        folder(prefix),
+        lane.uuid,
+        lane.shard_id,
+        day(now_ms),
+        second(now_ms),
+        first.sequence
+    );
     put_object(tools, bucket, &name, report).await
 }
 
@@ -84,12 +91,14 @@ fn gzip(text: &[u8]) -> Vec<u8> {
     packer.finish().expect("writing to a vector does not fail")
 }
 
-/// The folders and the name of a report that is written at this time.
-fn report_name(ms: u64) -> String {
-    let text = timestamp::of(ms);
-    let (second, _milliseconds) = text.split_once('.').unwrap_or((&text, ""));
-    let (day, _time) = second.split_once('T').unwrap_or((second, ""));
-    format!("{}/{}", day.replace('-', "/"), second.replace(':', "."))
+/// The day of a time as folders: `2026/01/14`.
+fn day(ms: u64) -> String {
+    timestamp::of(ms).get(..10).unwrap_or_default().replace('-', "/")
+}
+
+/// The time to the second in a name: `2026-01-14T10.18.50`.
+fn second(ms: u64) -> String {
+    timestamp::of(ms).get(..19).unwrap_or_default().replace(':', ".")
 }
 
 #[cfg(test)]
@@ -97,12 +106,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn equal_lines_are_equal_bytes() {
+    fn equal_lines_are_equal_bytes_and_dates_are_those_of_the_calendar() {
         assert_eq!(gzip(b"{}\n"), gzip(b"{}\n"));
-    }
-
-    #[test]
-    fn a_report_lies_in_the_folders_of_its_day() {
-        assert_eq!(report_name(1_735_603_199_999), "2024/12/30/2024-12-30T23.59.59");
+        for (ms, expected) in [
+            (0, ("1970/01/01", "1970-01-01T00.00.00")),
+            (951_782_400_000, ("2000/02/29", "2000-02-29T00.00.00")),
+            (1_735_603_199_999, ("2024/12/30", "2024-12-30T23.59.59")),
+        ] {
+            assert_eq!((day(ms).as_str(), second(ms).as_str()), expected, "{ms}");
+        }
     }
 }
