@@ -7,7 +7,8 @@
 //!
 //! Layers: support < catalogue < throughput, metrics, insights < bind < state < changes, history < read,
 //! write < backfill, load, batch < partiql, streams, ttl < destinations < tables, monitoring < transfers
-//! < jobs < backups, exports, imports, scaling, sets, triggers < background < answered, copy < dispatch
+//! < jobs < backups, bulk, exports, imports, scaling, sets, triggers < background < answered, copy
+//! < dispatch
 //!
 //! - `support`: environment, settings, key layout, latches, the lane for long computations, metering.
 //! - `catalogue`: every table's stored record and its shared copy in memory.
@@ -30,6 +31,7 @@
 //! - `transfers`: rows of exports, imports and bulk operations, as Describe and List answer them.
 //! - `jobs`: long work with a row of its own: restores, and what needs an object store.
 //! - `backups`: operations on backups, continuous backups and restores.
+//! - `bulk`: operations on bulk puts.
 //! - `exports`: operations on exports.
 //! - `imports`: operations on imports.
 //! - `scaling`: targets, policies and scheduled actions that change capacity through `tables`.
@@ -62,7 +64,7 @@ mod background;
 mod backups;
 mod batch;
 mod bind;
-mod bulk_puts;
+mod bulk;
 mod catalogue;
 mod changes;
 mod copy;

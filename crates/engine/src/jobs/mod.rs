@@ -39,9 +39,9 @@ use bytes::Bytes;
 use keywright_semantics::error::Error;
 use keywright_store::{Store, Transaction};
 
-pub use bulk_put::{BulkPutCounts, BulkPutLane, BulkPutStep, BulkPutWork, Finding, FindingsPage};
+pub use bulk_put::{BulkPutCounts, BulkPutLane, BulkPutStep, Finding, FindingsPage};
 pub use export::{ExportPage, Exported, ExportedContent, ExportedItem};
-pub use object_job::{ExportPart, ExportWork, ObjectJob, ObjectSource, ObjectWork};
+pub use object_job::{BulkPutWork, ExportPart, ExportWork, ObjectJob, ObjectSource, ObjectWork};
 pub use objects::{Row, RowPage, Sealed};
 pub use rollback::{RollbackCounts, RollbackExample, RollbackFilter, RollbackPreview, RollbackRequest};
 pub use source::{Broken, Piece, Read, SourceError};

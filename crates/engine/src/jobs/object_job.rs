@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
+use keywright_semantics::request::BulkOutput;
 use keywright_semantics::request::parts::{InputCompressionType, InputFormat};
 use keywright_semantics::schema::KeyAttribute;
 
-use super::bulk_put::BulkPutWork;
 use super::row::Job;
 use crate::support::env::Namespace;
 use crate::transfers::export::ExportTarget;
@@ -121,6 +121,33 @@ pub struct ObjectSource {
     pub header: Option<Vec<String>>,
     /// The attributes of keys with their types, which CSV does not have.
     pub definitions: Vec<KeyAttribute>,
+}
+
+/// What a caller has to know of a bulk put.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BulkPutWork {
+    /// The operation's ARN.
+    pub arn: String,
+    /// The ARN of the table.
+    pub table_arn: String,
+    /// The table's id for clients.
+    pub table_id: String,
+    /// Which objects are read, and what they hold.
+    pub source: ObjectSource,
+    /// Where the reports go, and which.
+    pub output: BulkOutput,
+    /// Write units of a second at most.
+    pub units_per_second: Option<u64>,
+    /// Objects that are listed; `None` until all are.
+    pub objects: Option<u32>,
+    /// How many lanes there are.
+    pub lanes: u32,
+    /// The time of the request, in milliseconds since 1970.
+    pub started_ms: u64,
+    /// It does not end before this time, unless it is cancelled.
+    pub not_before_ms: u64,
+    /// Whether a client has cancelled it.
+    pub is_cancelled: bool,
 }
 
 /// What a caller has to know of an export to write its files.

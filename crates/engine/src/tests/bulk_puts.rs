@@ -1,5 +1,5 @@
-//! Bulk puts, with a caller that has the records in memory: the table, its indexes and its stream are those of
-//! puts in the same order, whatever becomes of single commits.
+//! Bulk puts, with a caller that has the records in memory: the table, its indexes and its stream are those
+//! of puts in the same order, whatever becomes of single commits.
 
 use bytes::Bytes;
 use keywright_semantics::error::ErrorKind;

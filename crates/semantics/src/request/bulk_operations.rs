@@ -1,5 +1,5 @@
-//! StartBulkPutItems, DescribeBulkOperation, ListBulkOperations and CancelBulkOperation: their typed requests,
-//! and every rule that needs no table.
+//! StartBulkPutItems, DescribeBulkOperation, ListBulkOperations and CancelBulkOperation: their typed
+//! requests, and every rule that needs no table.
 
 use super::fingerprint::Digest;
 use super::parts::{

@@ -4,14 +4,15 @@ use keywright_semantics::error::Error;
 use keywright_semantics::request::{
     BatchExecuteStatement, BatchGetItem, BatchWriteItem, CancelBulkOperation, CreateBackup, CreateTable,
     DeleteBackup, DeleteItem, DeleteTable, DescribeBackup, DescribeBulkOperation, DescribeContinuousBackups,
-    DescribeContributorInsights, DescribeExport, DescribeImport, DescribeKinesisStreamingDestination,
-    DescribeStream, DescribeTable, DescribeTimeToLive, DisableKinesisStreamingDestination,
-    EnableKinesisStreamingDestination, ExecuteStatement, ExecuteTransaction, ExportTable, GetItem,
-    GetRecords, GetShardIterator, ImportTable, ListBackups, ListBulkOperations, ListContributorInsights,
-    ListExports, ListImports, ListStreams, ListTables, ListTagsOfResource, PutItem, Query, Request,
-    RestoreTableFromBackup, RestoreTableToPointInTime, Scan, StartBulkPutItems, TagResource,
+    DescribeContributorInsights, DescribeExport, DescribeImport,
+    DescribeKinesisStreamingDestination as DescribeDestination, DescribeStream, DescribeTable,
+    DescribeTimeToLive, DisableKinesisStreamingDestination as DisableDestination,
+    EnableKinesisStreamingDestination as EnableDestination, ExecuteStatement, ExecuteTransaction,
+    ExportTable, GetItem, GetRecords, GetShardIterator, ImportTable, ListBackups, ListBulkOperations,
+    ListContributorInsights, ListExports, ListImports, ListStreams, ListTables, ListTagsOfResource, PutItem,
+    Query, Request, RestoreTableFromBackup, RestoreTableToPointInTime, Scan, StartBulkPutItems, TagResource,
     TransactGetItems, TransactWriteItems, UntagResource, UpdateContinuousBackups, UpdateContributorInsights,
-    UpdateItem, UpdateKinesisStreamingDestination, UpdateTable, UpdateTimeToLive,
+    UpdateItem, UpdateKinesisStreamingDestination as UpdateDestination, UpdateTable, UpdateTimeToLive,
 };
 
 use super::Parts;
@@ -57,20 +58,16 @@ pub(super) fn validate(parts: Parts) -> Result<Request, Error> {
         Parts::DescribeEndpoints(_) => Ok(Request::DescribeEndpoints),
         Parts::DescribeExport(parts) => DescribeExport::validate(&parts).map(Request::DescribeExport),
         Parts::DescribeKinesisStreamingDestination(parts) => {
-            DescribeKinesisStreamingDestination::validate(&parts)
-                .map(Request::DescribeKinesisStreamingDestination)
+            DescribeDestination::validate(&parts).map(Request::DescribeKinesisStreamingDestination)
         }
         Parts::DisableKinesisStreamingDestination(parts) => {
-            DisableKinesisStreamingDestination::validate(*parts)
-                .map(Request::DisableKinesisStreamingDestination)
+            DisableDestination::validate(*parts).map(Request::DisableKinesisStreamingDestination)
         }
         Parts::EnableKinesisStreamingDestination(parts) => {
-            EnableKinesisStreamingDestination::validate(*parts)
-                .map(Request::EnableKinesisStreamingDestination)
+            EnableDestination::validate(*parts).map(Request::EnableKinesisStreamingDestination)
         }
         Parts::UpdateKinesisStreamingDestination(parts) => {
-            UpdateKinesisStreamingDestination::validate(*parts)
-                .map(Request::UpdateKinesisStreamingDestination)
+            UpdateDestination::validate(*parts).map(Request::UpdateKinesisStreamingDestination)
         }
         Parts::DescribeImport(parts) => DescribeImport::validate(&parts).map(Request::DescribeImport),
         Parts::DescribeLimits(_) => Ok(Request::DescribeLimits),

@@ -92,6 +92,8 @@ impl Batcher<'_> {
         let mut keys = BTreeSet::new();
         let mut bytes = 0;
         for (place, piece) in self.pieces.iter().enumerate() {
+            let next = (batch.after.object, batch.after.record);
+            assert_eq!(next, (piece.object, piece.record), "a lane takes its records in their order");
             let judged = match refused.get(&place) {
                 Some(refused) => Err(refused.clone()),
                 None => judge(self.table, piece),

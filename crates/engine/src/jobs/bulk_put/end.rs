@@ -62,6 +62,8 @@ async fn finish<S: Store>(
         let lanes = (2..).zip(keys(&job.id, bulk_put.lanes));
         let lanes: Vec<(usize, Bytes)> = lanes.collect();
         let (counts, usage) = sum(&decode_all(lanes.iter().map(|(at, _)| rows.found(*at)))?);
+        let done = counts.written + counts.failed;
+        assert!(done <= counts.processed, "what was put and what failed was processed");
         for table in tables {
             table.bulk_put.take_if(|at_work| at_work.job == job.id);
         }

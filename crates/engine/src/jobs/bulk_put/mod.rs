@@ -1,12 +1,12 @@
 //! Bulk puts: records of objects are put into a table that is in use, each under its condition.
 //!
-//! A job has some lanes, which read objects side by side: lane *l* of *n* reads the objects *l*, *l + n*, …,
-//! each in the order of its records. A lane has a row of its own, which says how far it is and what it has
-//! done so far, and which is written in the commits that put items (`put`). So lanes do not wait for each
+//! A job has some lanes, which read objects side by side: lane *l* of *n* reads the objects *l*, *l + n*, and
+//! so on, each in the order of its records. A lane has a row of its own, which says how far it is and what it
+//! has done so far, and which is written in the commits that put items (`put`). So lanes do not wait for each
 //! other, and the end of the process at any moment loses and repeats nothing.
 //!
-//! The table's record names the job while it is at work. Every commit of a lane is bound to that record: after
-//! a cancellation, a deletion or the end of the job was answered, nothing more is written.
+//! The table's record names the job while it is at work. Every commit of a lane is bound to that record:
+//! after a cancellation, a deletion or the end of the job was answered, nothing more is written.
 //!
 //! What is wrong with records, and the conditions that failed, are rows until the end (`findings`). Then the
 //! caller writes them as reports.
@@ -19,8 +19,6 @@
 //!
 //! Layers: lane, findings < batch < put, end
 
-#![expect(clippy::doc_markdown, reason = "names of files")]
-
 mod batch;
 mod end;
 mod findings;
@@ -28,7 +26,6 @@ mod lane;
 mod put;
 
 use keywright_semantics::error::Error;
-use keywright_semantics::request::BulkOutput;
 use keywright_semantics::request::parts::{BulkOperationInputFormat, InputFormat};
 use keywright_store::Store;
 
@@ -38,7 +35,7 @@ pub use lane::BulkPutLane;
 pub(crate) use lane::{Lane, lanes_of, sum};
 pub use put::BulkPutStep;
 
-use super::object_job::{ObjectSource, ObjectWork};
+use super::object_job::{BulkPutWork, ObjectSource, ObjectWork};
 use super::row::{BulkPut, Job};
 use super::transfer::name_of;
 use crate::state::Engine;
@@ -47,33 +44,6 @@ use crate::transfers::row::{Asked, Transfer, find};
 
 /// Lanes of a job.
 pub(crate) const LANES: u32 = 4;
-
-/// What a caller has to know of a bulk put.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BulkPutWork {
-    /// The operation's ARN.
-    pub arn: String,
-    /// The ARN of the table.
-    pub table_arn: String,
-    /// The table's id for clients.
-    pub table_id: String,
-    /// Which objects are read, and what they hold.
-    pub source: ObjectSource,
-    /// Where the reports go, and which.
-    pub output: BulkOutput,
-    /// Write units of a second at most.
-    pub units_per_second: Option<u64>,
-    /// Objects that are listed; `None` until all are.
-    pub objects: Option<u32>,
-    /// How many lanes there are.
-    pub lanes: u32,
-    /// The time of the request, in milliseconds since 1970.
-    pub started_ms: u64,
-    /// It does not end before this time, unless it is cancelled.
-    pub not_before_ms: u64,
-    /// Whether a client has cancelled it.
-    pub is_cancelled: bool,
-}
 
 /// What a bulk put has done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -148,6 +148,9 @@ impl<S: Store> Engine<S> {
                     let refusals = refused.range(..batch.taken).map(|(_, refused)| refused.units().0);
                     let halves = outcomes.iter().map(|outcome| units(outcome).0).chain(refusals);
                     let units = halves.sum::<u64>().div_ceil(2);
+                    assert!(batch.taken > 0, "a commit takes a record at least");
+                    assert_eq!(outcomes.len(), batch.puts.len(), "each put of a batch has an outcome");
+                    self.load_pace().note(batch.puts.len(), self.env().now_us());
                     let after = BulkPutLane { lane: batch.after()(&outcomes), ..lane.clone() };
                     return Ok(BulkPutStep::Done { lane: Box::new(after), pieces: batch.taken, units });
                 }

@@ -106,7 +106,7 @@ impl Readers<'_> {
     async fn put(&self, mut lane: BulkPutLane, pieces: &[Piece]) -> Result<BulkPutLane, Halt> {
         let mut rest = pieces;
         while !rest.is_empty() {
-            let (count, expected) = self.pace.first_of(rest.iter().map(Piece::write_units));
+            let (count, expected) = self.pace.first_of(rest, Piece::write_units);
             let some = rest.get(..count).unwrap_or(rest);
             self.pace.take(self.tools, expected).await;
             match self.tools.engine()?.bulk_put(self.job, &lane, some).await? {

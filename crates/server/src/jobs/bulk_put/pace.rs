@@ -28,11 +28,12 @@ impl Pace {
         Self { units_per_second: units_per_second.map(|rate| rate.max(1)), free_at_us: Mutex::default() }
     }
 
-    /// How many of the first records, of these units each, one commit takes, and their units.
-    pub(super) fn first_of(&self, units: impl Iterator<Item = u64>) -> (usize, u64) {
-        let most = self.units_per_second.map_or(u64::MAX, |rate| (rate / COMMITS_PER_SECOND).max(1));
+    /// How many of the first records one commit takes, and their units.
+    pub(super) fn first_of<T>(&self, records: &[T], units: impl Fn(&T) -> u64) -> (usize, u64) {
+        let Some(rate) = self.units_per_second else { return (records.len(), 0) };
+        let most = (rate / COMMITS_PER_SECOND).max(1);
         let (mut count, mut sum) = (0_usize, 0_u64);
-        for units in units {
+        for units in records.iter().map(units) {
             if count > 0 && sum.saturating_add(units) > most {
                 break;
             }
@@ -121,10 +122,10 @@ mod tests {
     #[test]
     fn a_commit_takes_a_part_of_a_second_s_units_and_one_record_at_least() {
         let pace = Pace::new(Some(1_024));
-        assert_eq!(pace.first_of([1; 100].into_iter()), (51, 51));
-        assert_eq!(pace.first_of([400, 1].into_iter()), (1, 400));
-        assert_eq!(pace.first_of([0, 0].into_iter()), (2, 0));
-        assert_eq!(Pace::new(None).first_of([400; 9].into_iter()), (9, 3_600));
+        assert_eq!(pace.first_of(&[1; 100], |units| *units), (51, 51));
+        assert_eq!(pace.first_of(&[400, 1], |units| *units), (1, 400));
+        assert_eq!(pace.first_of(&[0, 0], |units| *units), (2, 0));
+        assert_eq!(Pace::new(None).first_of(&[400; 9], |units| *units), (9, 0));
         assert_eq!(Pace::new(None).wait_us(0), 0);
     }
 }

@@ -178,22 +178,21 @@ enum Fault {
 }
 
 impl Fault {
-    /// What a store says of one object. What is wrong with the bucket ends the job, and so does an object of a
-    /// bulk put that is not as it was listed.
+    /// What a store says of one object. What is wrong with the bucket ends the job, and so does an object of
+    /// a bulk put that is not as it was listed.
     fn of(fault: &ObjectFault, contents: Contents) -> Self {
-        match (fault.kind(), contents) {
-            (FaultKind::NoSuchKey | FaultKind::Changed, Contents::ConditionalPuts) => Self::Stop(stop(fault)),
-            (FaultKind::NoSuchKey | FaultKind::Changed | FaultKind::Other, _) => {
-                Self::Object(sentence(fault))
-            }
-            (
-                FaultKind::NoSuchBucket
-                | FaultKind::AccessDenied
-                | FaultKind::Full
-                | FaultKind::EncryptionKey
-                | FaultKind::Temporary,
-                _,
-            ) => Self::Stop(stop(fault)),
+        let kind = fault.kind();
+        let is_changed = matches!(kind, FaultKind::NoSuchKey | FaultKind::Changed);
+        if is_changed && contents == Contents::ConditionalPuts {
+            return Self::Stop(stop(fault));
+        }
+        match kind {
+            FaultKind::NoSuchKey | FaultKind::Changed | FaultKind::Other => Self::Object(sentence(fault)),
+            FaultKind::NoSuchBucket
+            | FaultKind::AccessDenied
+            | FaultKind::Full
+            | FaultKind::EncryptionKey
+            | FaultKind::Temporary => Self::Stop(stop(fault)),
         }
     }
 }

@@ -6,8 +6,6 @@
 //!
 //! Layers: describe < begin, cancel
 
-#![expect(clippy::doc_markdown, reason = "names of operations")]
-
 mod begin;
 mod cancel;
 mod describe;
