@@ -62,7 +62,7 @@ fn an_index_that_is_added_meanwhile_is_refused_and_the_bulk_put_goes_on() {
 
 #[test]
 fn a_table_that_is_made_or_gets_an_index_takes_none() {
-    let mut scene = scene(&["--transition-ms", "2000"]);
+    let mut scene = scene(&["--transition-ms", "700"]);
     scene.put("in/1", line(&item(1)));
     let refused = |scene: &mut Scene| {
         let (kind, text) = scene.db.try_bulk_put(&request()).unwrap_err();
