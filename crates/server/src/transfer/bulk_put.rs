@@ -121,7 +121,9 @@ fn finish(table: &str, arn: &str, operation: &Json) -> Result<(), Failure> {
             let (code, message) = (part("FailureCode"), part("FailureMessage"));
             let ended = if status == "CANCELLED" { "was cancelled" } else { "has failed" };
             Err(Failure::new(format!("the bulk put into {table} {ended}: {code}: {message}"))
-                .advising("what it has put stays in the table"))
+                .advising(format!(
+                    "what it has put stays in the table; `keywright import errors {arn}` says where its reports are"
+                )))
         }
     }
 }

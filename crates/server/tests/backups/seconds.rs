@@ -84,7 +84,7 @@ impl<'s> Writer<'s> {
 
     fn write(&mut self) {
         match self.dice.roll(8) {
-            _ if self.dice.roll(40) == 0 => self.bulk_put(),
+            _ if self.dice.roll(80) == 0 => self.bulk_put(),
             0 | 1 => {
                 let item = self.item();
                 self.db.put(TABLE, &item);

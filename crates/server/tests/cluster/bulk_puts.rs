@@ -130,7 +130,7 @@ async fn bulk_puts_of_a_killed_server_go_on_at_the_other_one_and_end_once() {
         let killed = Instant::now();
         let desk = Desk::of(&servers[0]);
         // The last one loses its table, and another one gets the name.
-        let (last, lost) = (&tables[TABLES - 1], &arns[TABLES - 1]);
+        let (last, gone) = (&tables[TABLES - 1], &arns[TABLES - 1]);
         desk.delete_table(last).await;
         desk.create(last).await;
         let mut at_work = 0;
@@ -146,7 +146,7 @@ async fn bulk_puts_of_a_killed_server_go_on_at_the_other_one_and_end_once() {
             assert_eq!(reported(&bucket, arn), [records, 0, THERE], "seed {seed}, round {round}");
             assert!(desk.items(table).await == expected(), "seed {seed}, round {round}: {table}");
         }
-        let ended = end_of(&desk, lost).await;
+        let ended = end_of(&desk, gone).await;
         assert_eq!(ended["BulkOperationStatus"], "FAILED", "seed {seed}, round {round}: {ended}");
         assert!(desk.items(last).await.is_empty(), "seed {seed}, round {round}: rows reappear");
         println!(

@@ -41,7 +41,7 @@ fn large_reports_take_no_more_memory_than_small_ones() {
     scene.db.put(TABLE, &there);
     let attempted = with(item(1), "x", text("b"));
     let refused = conditional(&attempted, "attribute_not_exists(pk)", &Value::Null);
-    let small = if factor() > 1 { 2_000 } else { 400 };
+    let small = if factor() > 1 { 2_000 } else { 240 };
     let mut peaks = Vec::new();
     for count in [small, TIMES * small] {
         for object in 0..4 {
