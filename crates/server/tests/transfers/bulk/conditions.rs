@@ -34,7 +34,7 @@ fn an_item_is_put_if_its_condition_holds_and_else_reported_with_the_one_that_is_
     assert_eq!(scene.items(TABLE), [of("new", "1"), of("plain", "1"), of("there", "8")]);
     let reports = Reports::of(&scene, &ended);
     assert_eq!(reports.summary["conditionCheckFailureCount"], 3);
-    assert_eq!(reports.errors(), [json!({}); 0]);
+    assert!(reports.errors().is_empty());
     let pointer = |index: u64| json!({"bucket": BUCKET, "key": "in/1.json", "itemIndex": index});
     let failure = |index: u64, attempted: Value| {
         json!({"itemS3Pointer": pointer(index), "errorMessages": ["The conditional request failed"],

@@ -32,7 +32,7 @@ fn a_table_that_is_deleted_fails_it_and_no_row_is_in_a_new_one_of_the_name() {
     let ended = scene.db.end_of_bulk_put(&begun);
     assert_eq!(ended["BulkOperationStatus"], "FAILED", "{ended}");
     assert!(ended["FailureCode"].is_string() && ended["FailureMessage"].is_string(), "{ended}");
-    assert_eq!(scene.items(TABLE), [json!({}); 0]);
+    assert!(scene.items(TABLE).is_empty());
     assert_eq!(scene.db.describe(TABLE)["ItemCount"], 0);
     // The new table takes bulk puts of its own.
     scene.put("in/1", line(&item(1)));

@@ -75,8 +75,8 @@ fn usage_has_the_bytes_of_the_table_and_of_each_index_that_was_written() {
     assert_eq!(bytes(usage), table + global + local, "{usage}");
     let size = |row: &&Value| -> u64 {
         let members = row.as_object().unwrap().iter();
-        members.map(|(name, value)| name.len() + value["S"].as_str().map_or(1, str::len)).sum::<usize>()
-            as u64
+        let bytes = members.map(|(name, value)| name.len() + value["S"].as_str().map_or(1, str::len));
+        u64::try_from(bytes.sum::<usize>()).unwrap()
     };
     assert!(table >= rows.iter().map(|row| size(&row)).sum::<u64>(), "{usage}");
     assert!(0 < local && local < global && global < table, "{usage}");
