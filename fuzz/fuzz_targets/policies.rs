@@ -1,5 +1,5 @@
-//! Any text as a policy document of each kind, as an ARN and as a file of documents: none panics, and the first
-//! look at a request never contradicts the second.
+//! Any text as a policy document of each kind, as an ARN and as a file of documents: none panics, and the
+//! first look at a request never contradicts the second.
 
 #![no_main]
 

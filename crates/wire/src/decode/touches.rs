@@ -141,19 +141,16 @@ fn restore<'b>(operation: Operation, node: &Node<'b>, source: Resource<'b>) -> T
     }
 }
 
-/// A table with tags is tagged too, and one with a policy gets it.
+/// A table with tags is tagged too.
 fn create_table<'b>(body: &Node<'b>) -> Touches<'b> {
     let create = Touch::own(Operation::CreateTable, table(body));
-    let has_tags = matches!(value(body, "Tags"), Some(Node::List(tags)) if !tags.is_empty());
-    let has_policy = text(body, "ResourcePolicy").is_some();
-    let more = [(has_tags, Operation::TagResource), (has_policy, Operation::PutResourcePolicy)];
-    let more = more.into_iter().filter(|(is_needed, _)| *is_needed);
-    let more: Vec<_> =
-        more.map(|(_, operation)| Touch::own(operation, create.resource.clone())).collect();
-    if more.is_empty() {
-        return Touches::One(create);
+    match value(body, "Tags") {
+        Some(Node::List(tags)) if !tags.is_empty() => {
+            let tag = Touch::own(Operation::TagResource, create.resource.clone());
+            Touches::Several(vec![create, tag])
+        }
+        _ => Touches::One(create),
     }
-    Touches::Several([vec![create], more].concat())
 }
 
 /// The tables of a batch, which are the keys of a map.
