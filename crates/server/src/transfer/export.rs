@@ -7,7 +7,7 @@ use keywright_semantics::value::Item;
 
 use crate::client::aws_settings::Target;
 use crate::client::confirm::confirm;
-use crate::client::endpoint::{Client, block_on};
+use crate::client::endpoint::block_on;
 use crate::client::endpoint_arguments::EndpointArguments;
 use crate::client::key_argument::{self, Names};
 use crate::client::progress::Spinner;
