@@ -146,7 +146,7 @@ async fn bulk_puts_of_a_killed_server_go_on_at_the_other_one_and_end_once() {
             assert_eq!(reported(&bucket, arn), [records, 0, THERE], "seed {seed}, round {round}");
             assert!(desk.items(table).await == expected(), "seed {seed}, round {round}: {table}");
         }
-        let ended = end_of(&desk, gone).await;
+        let ended = end_of(&desk, lost).await;
         assert_eq!(ended["BulkOperationStatus"], "FAILED", "seed {seed}, round {round}: {ended}");
         assert!(desk.items(renewed).await.is_empty(), "seed {seed}, round {round}: rows reappear");
         println!(
