@@ -8,7 +8,7 @@ use keywright_store::Store;
 
 use super::describe::{look, not_found, status};
 use crate::catalogue::{OtherRows, Table};
-use crate::jobs::row::find as find_job;
+use crate::jobs::row::{Job, Work, find as find_job, open_key};
 use crate::jobs::table_of;
 use crate::state::Engine;
 use crate::support::env::Namespace;
@@ -38,7 +38,7 @@ pub(crate) async fn cancel<S: Store>(
             Some(id) if table_of(engine, id).await?.is_some() => vec![id],
             _ => Vec::new(),
         };
-        let key = transfer.key();
+        let (key, job_key) = (transfer.key(), open_key(&transfer.id));
         let change = |tables: &mut [Table], rows: &mut OtherRows| {
             let row = rows.found(0).ok_or_else(|| not_found(arn))?;
             let mut transfer = Transfer::decode(row)?;
@@ -47,6 +47,12 @@ pub(crate) async fn cancel<S: Store>(
             }
             transfer.status = Status::Cancelling;
             rows.put(key.clone(), transfer.encode());
+            if let Some(mut job) = rows.found(1).and_then(|row| Job::decode(row))
+                && let Work::BulkPut(bulk_put) = &mut job.work
+            {
+                bulk_put.is_cancelled = true;
+                rows.put(job_key.clone(), job.encode());
+            }
             for table in tables {
                 if let Some(at_work) = table.bulk_put.as_mut().filter(|at_work| at_work.job == transfer.id) {
                     at_work.is_cancelled = true;
@@ -55,8 +61,8 @@ pub(crate) async fn cancel<S: Store>(
             Ok(())
         };
         let permit = || engine.pace().check_presence();
-        let changed =
-            engine.catalogue().change_all(&tables, std::slice::from_ref(&key), permit, change).await;
+        let keys = [key.clone(), job_key.clone()];
+        let changed = engine.catalogue().change_all(&tables, &keys, permit, change).await;
         match changed {
             Ok(_) => {
                 engine.due().jobs_changed(engine.env().now_ms());

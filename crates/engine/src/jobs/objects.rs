@@ -97,6 +97,11 @@ pub(super) const fn needs_objects(job: &Job) -> bool {
     }
 }
 
+/// Whether a job only has to end.
+const fn is_cancelled(job: &Job) -> bool {
+    matches!(&job.work, Work::BulkPut(bulk_put) if bulk_put.is_cancelled)
+}
+
 impl<S: Store> Engine<S> {
     /// Whether jobs that need objects may have come or gone since they were asked for. Another process may
     /// have made or left some at any time.
@@ -105,7 +110,8 @@ impl<S: Store> Engine<S> {
     }
 
     /// The jobs that need objects and that this process owns: of each kind the oldest, as many as are worked
-    /// on at a time. Those that remove objects come first, so that seals wait for room that they make.
+    /// on at a time, and all that were cancelled. Those that remove objects come first, so that seals wait
+    /// for room that they make.
     pub async fn object_jobs(&self) -> Result<Vec<ObjectJob>, Error> {
         let next_ms = if self.is_shared() { FOLLOW_MS } else { LOOK_MS };
         self.due().object_jobs.begin(self.env().now_ms().saturating_add(next_ms));
@@ -124,8 +130,12 @@ impl<S: Store> Engine<S> {
         ];
         let mut found = Vec::new();
         for is_of_kind in kinds {
-            let of_kind = jobs.iter().filter(|job| is_of_kind(&job.work));
-            for job in of_kind.take(self.config().job_threads.max(1)) {
+            let mut others = self.config().job_threads.max(1);
+            for job in jobs.iter().filter(|job| is_of_kind(&job.work)) {
+                if !is_cancelled(job) {
+                    let Some(left) = others.checked_sub(1) else { continue };
+                    others = left;
+                }
                 found.extend(self.for_caller(job.clone()).await?);
             }
         }

@@ -166,6 +166,8 @@ pub(crate) struct BulkPut {
     pub lanes: u32,
     /// The table's next number of an index at the beginning: it has no new one while this stays.
     pub next_index_id: u32,
+    /// Whether a client has cancelled it.
+    pub is_cancelled: bool,
 }
 
 /// How a job stands.

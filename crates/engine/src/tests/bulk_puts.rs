@@ -429,3 +429,27 @@ fn a_deleted_table_ends_its_bulk_put_and_a_new_one_of_the_name_gets_nothing() {
     assert!(bed.rows_of("Shop", None).is_empty());
     assert!(block_on(bed.engine.object_jobs()).expect("they are listed").is_empty());
 }
+
+#[test]
+fn one_that_is_cancelled_while_others_are_at_work_is_given_to_end_at_once() {
+    let bed = bed();
+    let threads = EngineConfig::default().job_threads;
+    let names: Vec<String> = (0..threads + 2).map(|number| format!("Shop{number}")).collect();
+    let begun: Vec<BulkOperationDescription> = names
+        .iter()
+        .map(|name| {
+            bed.create(creation(name, schema())).expect("it is new");
+            bed.pass(1);
+            bed.bulk_put(name)
+        })
+        .collect();
+    let tables = || {
+        let jobs = block_on(bed.engine.object_jobs()).expect("they are listed");
+        jobs.into_iter().map(|job| job.table).collect::<Vec<_>>()
+    };
+    assert_eq!(tables(), names[..threads]);
+    bed.cancel(&begun[threads + 1].arn).expect("it is at work");
+    let mut expected = names[..threads].to_vec();
+    expected.push(names[threads + 1].clone());
+    assert_eq!(tables(), expected);
+}

@@ -309,7 +309,7 @@ impl Desk {
     }
 
     fn may_begin(&self, job: &ObjectJob) -> bool {
-        // A job that was cancelled ends at once, whatever it waits for.
+        // A job that was cancelled ends at once, whatever it waits for and others do.
         let is_cancelled = matches!(&job.work, ObjectWork::BulkPut(work) if work.is_cancelled);
         let is_waiting =
             !is_cancelled && self.waits.get(&job.id).is_some_and(|wait| wait.until > Instant::now());
@@ -325,7 +325,7 @@ impl Desk {
             };
             return !self.at_work.values().any(is_sealed);
         }
-        self.at_work.values().filter(|job| !is_removal(job)).count() < self.threads
+        is_cancelled || self.at_work.values().filter(|job| !is_removal(job)).count() < self.threads
     }
 
     /// A job is at work no longer. Says once why it waits.

@@ -130,9 +130,9 @@ async fn bulk_puts_of_a_killed_server_go_on_at_the_other_one_and_end_once() {
         let killed = Instant::now();
         let desk = Desk::of(&servers[0]);
         // The last one loses its table, and another one gets the name.
-        let (renewed, lost) = (&tables[TABLES - 1], &arns[TABLES - 1]);
-        desk.delete_table(renewed).await;
-        desk.create(renewed).await;
+        let (last, gone) = (&tables[TABLES - 1], &arns[TABLES - 1]);
+        desk.delete_table(last).await;
+        desk.create(last).await;
         let mut at_work = 0;
         for arn in &arns {
             at_work += usize::from(describe(&desk, arn).await["BulkOperationStatus"] == "IN_PROGRESS");
@@ -146,9 +146,9 @@ async fn bulk_puts_of_a_killed_server_go_on_at_the_other_one_and_end_once() {
             assert_eq!(reported(&bucket, arn), [records, 0, THERE], "seed {seed}, round {round}");
             assert!(desk.items(table).await == expected(), "seed {seed}, round {round}: {table}");
         }
-        let ended = end_of(&desk, lost).await;
+        let ended = end_of(&desk, gone).await;
         assert_eq!(ended["BulkOperationStatus"], "FAILED", "seed {seed}, round {round}: {ended}");
-        assert!(desk.items(renewed).await.is_empty(), "seed {seed}, round {round}: rows reappear");
+        assert!(desk.items(last).await.is_empty(), "seed {seed}, round {round}: rows reappear");
         println!(
             "seed {seed}, round {round}: {at_work} of {TABLES} ended {:?} after the kill",
             killed.elapsed()

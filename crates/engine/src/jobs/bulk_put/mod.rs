@@ -101,6 +101,6 @@ pub(super) async fn work_of<S: Store>(
         lanes: bulk_put.lanes,
         started_ms: transfer.started_ms,
         not_before_ms: transfer.started_ms.saturating_add(engine.config().transition_ms),
-        is_cancelled: transfer.status == crate::transfers::row::Status::Cancelling,
+        is_cancelled: bulk_put.is_cancelled,
     }))))
 }
