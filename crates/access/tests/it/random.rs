@@ -99,7 +99,7 @@ fn condition(rng: &mut Rng) -> (String, &'static str, Json) {
     let if_exists = pick(rng, &["", "", "IfExists"]);
     match rng.u8(..9) {
         0 | 1 => (format!("{}{if_exists}", pick(rng, &strings)), "aws:UserAgent", some(rng, &TEXTS).into()),
-        2 | 3 | 4 => {
+        2..=4 => {
             let set = pick(rng, &["ForAllValues:", "ForAnyValue:", "ForAllValues:", ""]);
             let key = pick(rng, &["dynamodb:LeadingKeys", "dynamodb:Attributes", "aws:TagKeys"]);
             (format!("{set}{}", pick(rng, &strings)), key, some(rng, &TEXTS).into())
