@@ -1,6 +1,6 @@
 //! Patterns of ARNs: each of the six fields has its own, and `*` stays within its field.
 //!
-//! Sources: IAM user guide, elements Resource and Condition operators. It does not know which resources exist.
+//! Sources: IAM user guide, element Resource, condition operators. It does not know which resources exist.
 
 use crate::arn::{Arn, Target};
 use crate::context::Facts;

@@ -78,7 +78,9 @@ fn search(json: &Json, path: &str, depth: usize, known: Known<'_>, checked: &mut
 /// What a document is for; none if it is none.
 fn kind_of(json: &Json, path: &str) -> Option<PolicyKind> {
     let member = |json: &Json, name: &str| match json {
-        Json::Object(members) => members.iter().find(|(member, _)| member == name).map(|(_, value)| value.clone()),
+        Json::Object(members) => {
+            members.iter().find(|(member, _)| member == name).map(|(_, value)| value.clone())
+        }
         _ => None,
     };
     let statements = match member(json, "Statement")? {
@@ -89,8 +91,8 @@ fn kind_of(json: &Json, path: &str) -> Option<PolicyKind> {
     let last = path.rsplit('.').next().unwrap_or_default().to_ascii_lowercase();
     let names_stream = statements.iter().any(|statement| match member(statement, "Resource") {
         Some(Json::Text(text)) => text.contains("/stream/"),
-        Some(Json::List(list)) => {
-            list.iter().any(|one| matches!(one, Json::Text(text) if text.contains("/stream/")))
+        Some(Json::List(names)) => {
+            names.iter().any(|one| matches!(one, Json::Text(text) if text.contains("/stream/")))
         }
         _ => false,
     });

@@ -80,14 +80,15 @@ fn names<'t>(resource: &'t Resource<'_>) -> (&'t str, Option<&'t str>) {
 fn target<'r>(touch: &'r Touch<'r>, scope: Scope<'r>) -> Target<'r> {
     match &touch.resource {
         Resource::Account { only: Some(table) } if is_narrowed(touch.action) => of_table(table, None, scope),
-        Resource::Account { .. } | Resource::Unnamed | Resource::Nothing => Target::Everything,
+        // The engine reads a shard iterator and says which stream it is of.
+        Resource::Account { .. } | Resource::Unnamed | Resource::Nothing | Resource::ShardIterator(_) => {
+            Target::Everything
+        }
         Resource::Table(table) => of_table(table, None, scope),
         Resource::Index { table, index } => of_table(table, Some(index), scope),
         Resource::Stream(arn) | Resource::Backup(arn) | Resource::Transfer(arn) => {
             Arn::parse(arn).map_or(Target::Everything, Target::One)
         }
-        // The engine reads the iterator and says which stream it is of.
-        Resource::ShardIterator(_) => Target::Everything,
     }
 }
 

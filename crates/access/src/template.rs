@@ -124,7 +124,7 @@ pub(crate) enum Case {
 }
 
 impl Case {
-    fn of<'t>(self, text: &'t str) -> Cow<'t, str> {
+    fn of(self, text: &str) -> Cow<'_, str> {
         match self {
             Self::Exact => text.into(),
             Self::Ignored => text.to_lowercase().into(),

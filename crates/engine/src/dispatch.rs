@@ -31,7 +31,8 @@ use crate::write::delete_item::delete_item;
 use crate::write::put_item::put_item;
 use crate::write::update_item::update_item;
 use crate::{
-    answered, backups, copy, destinations, exports, imports, monitoring, partiql, scaling, streams, tables,
+    answered, backups, bulk, copy, destinations, exports, imports, monitoring, partiql, scaling, streams,
+    tables,
 };
 
 /// How old the catalogue may be for an operation on items.
@@ -218,6 +219,12 @@ impl<S: Store> Engine<S> {
             Request::UpdateContinuousBackups(request) => {
                 Box::pin(backups::update_continuous(self, namespace, request)).await
             }
+            Request::StartBulkPutItems(request) => Box::pin(bulk::begin(self, namespace, request)).await,
+            Request::DescribeBulkOperation(request) => {
+                Box::pin(bulk::describe(self, namespace, request)).await
+            }
+            Request::ListBulkOperations(request) => Box::pin(bulk::list(self, namespace, request)).await,
+            Request::CancelBulkOperation(request) => Box::pin(bulk::cancel(self, namespace, request)).await,
             Request::ImportTable(request) => Box::pin(imports::import(self, namespace, request)).await,
             Request::DescribeImport(request) => Box::pin(imports::describe(self, namespace, request)).await,
             Request::ListImports(request) => Box::pin(imports::list(self, namespace, request)).await,

@@ -7,7 +7,7 @@
 //!
 //! Layers: support < catalogue, directory < throughput, metrics, insights < bind < state < changes, history
 //! < read, write < backfill, load, batch < partiql, streams, ttl < destinations < tables, monitoring
-//! < transfers < jobs < backups, exports, imports, scaling, sets, triggers, principals < background
+//! < transfers < jobs < backups, bulk, exports, imports, scaling, sets, triggers, principals < background
 //! < answered, copy < dispatch
 //!
 //! - `support`: environment, settings, key layout, latches, the lane for long computations, metering.
@@ -32,6 +32,7 @@
 //! - `transfers`: rows of exports, imports and bulk operations, as Describe and List answer them.
 //! - `jobs`: long work with a row of its own: restores, and what needs an object store.
 //! - `backups`: operations on backups, continuous backups and restores.
+//! - `bulk`: operations on bulk puts.
 //! - `exports`: operations on exports.
 //! - `imports`: operations on imports.
 //! - `scaling`: targets, policies and scheduled actions that change capacity through `tables`.
@@ -65,6 +66,7 @@ mod background;
 mod backups;
 mod batch;
 mod bind;
+mod bulk;
 mod catalogue;
 mod changes;
 mod copy;
@@ -105,9 +107,10 @@ pub use dispatch::OpenError;
 pub use history::item::{ChangedBy, HistoryFault, HistorySpan, ItemChange, ItemHistory, ItemVersion};
 pub use imports::ImportErrors;
 pub use jobs::{
-    Broken, ExportPage, ExportPart, ExportWork, Exported, ExportedContent, ExportedItem, JobKind, JobState,
-    JobView, ObjectJob, ObjectSource, ObjectWork, Piece, Read, RollbackCounts, RollbackExample,
-    RollbackFilter, RollbackPreview, RollbackRequest, Row, RowPage, Sealed, SourceError,
+    Broken, BulkPutCounts, BulkPutLane, BulkPutStep, BulkPutWork, ExportPage, ExportPart, ExportWork,
+    Exported, ExportedContent, ExportedItem, Finding, FindingsPage, JobKind, JobState, JobView, ObjectJob,
+    ObjectSource, ObjectWork, Piece, Read, RollbackCounts, RollbackExample, RollbackFilter, RollbackPreview,
+    RollbackRequest, Row, RowPage, Sealed, SourceError,
 };
 pub use principals::{
     FoundKey, FoundPrincipal, FoundRole, HeldPolicies, SessionKey, Subject, compiled_policy,

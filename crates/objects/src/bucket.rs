@@ -24,6 +24,8 @@ use crate::s3::{self, Encryption, Refusal, S3Settings};
 
 /// Stores list at most so many objects at once.
 const PAGE_OBJECTS_MAX: usize = 1_000;
+/// An action in faults.
+const REMOVE_UNFINISHED: &str = "remove unfinished files of";
 
 /// What stands directly below a key.
 #[derive(Debug, Default)]
@@ -147,12 +149,22 @@ impl Bucket {
     }
 
     /// The path of a key that may be used.
-    fn path(&self, key: &str, action: &'static str) -> Result<Path, ObjectFault> {
-        let fault = |cause| ObjectFault::new(self.shown(key), action, cause);
-        let path = key::path(key).map_err(|rule| fault(Cause::BadKey(rule)))?;
+    async fn path(&self, key: &str, action: &'static str) -> Result<Path, ObjectFault> {
+        let path = self.path_of(key, action)?;
         if let Kind::Folder(folder) = &self.kind {
-            key::check_file(&path).map_err(|rule| fault(Cause::BadKey(rule)))?;
-            folder.check(&path).map_err(fault)?;
+            let (folder, path) = (Arc::clone(folder), path.clone());
+            let checked = where_it_may_wait(move || folder.check(&path)).await;
+            checked.map_err(|cause| ObjectFault::new(self.shown(key), action, cause))?;
+        }
+        Ok(path)
+    }
+
+    /// The path of a key that there can be. It may lead through a link.
+    fn path_of(&self, key: &str, action: &'static str) -> Result<Path, ObjectFault> {
+        let fault = |rule| ObjectFault::new(self.shown(key), action, Cause::BadKey(rule));
+        let path = key::path(key).map_err(fault)?;
+        if let Kind::Folder(_) = &self.kind {
+            key::check_file(&path).map_err(fault)?;
         }
         Ok(path)
     }
@@ -176,7 +188,7 @@ impl Bucket {
 
     /// Writes an object of several parts as a whole, as `put` does.
     pub async fn put_parts(&self, key: &str, parts: Vec<Bytes>) -> Result<Etag, ObjectFault> {
-        let path = self.path(key, "write")?;
+        let path = self.path(key, "write").await?;
         let put = self.store.put(&path, PutPayload::from_iter(parts)).await;
         let put = put.map_err(|error| self.fault(key, "write").of(error))?;
         match put.e_tag {
@@ -187,20 +199,20 @@ impl Bucket {
 
     /// What the store knows of an object, which must be there.
     pub async fn stat(&self, key: &str) -> Result<Object, ObjectFault> {
-        let path = self.path(key, "read")?;
+        let path = self.path(key, "read").await?;
         let found = self.store.head(&path).await.map_err(|error| self.fault(key, "read").of(error))?;
         Ok(Object::of(&found))
     }
 
     /// A part of an object. It may be shorter if the object ends before.
     pub async fn read(&self, key: &str, range: Range<u64>) -> Result<Bytes, ObjectFault> {
-        let path = self.path(key, "read")?;
+        let path = self.path(key, "read").await?;
         self.store.get_range(&path, range).await.map_err(|error| self.fault(key, "read").of(error))
     }
 
     /// An object of at most so many bytes.
     pub async fn read_whole(&self, key: &str, bytes_max: u64) -> Result<Bytes, ObjectFault> {
-        let path = self.path(key, "read")?;
+        let path = self.path(key, "read").await?;
         let fault = self.fault(key, "read");
         let found = self.store.get(&path).await.map_err(|error| fault.of(error))?;
         if found.meta.size > bytes_max {
@@ -212,7 +224,7 @@ impl Bucket {
     /// An object from its start to its end, in pieces. With `expected` it must be the one that the store said
     /// this of. It ends with a fault if it changes meanwhile.
     pub async fn stream(&self, key: &str, expected: Option<&Etag>) -> Result<Content, ObjectFault> {
-        let path = self.path(key, "read")?;
+        let path = self.path(key, "read").await?;
         let fault = self.fault(key, "read");
         let options = GetOptions::new().with_if_match(expected.map(Etag::quoted));
         let found = self.store.get_opts(&path, options).await.map_err(|error| fault.of(error))?;
@@ -265,7 +277,8 @@ impl Bucket {
         max: usize,
     ) -> Result<Vec<Object>, ObjectFault> {
         let fault = |cause| ObjectFault::new(self.shown(""), "list", cause);
-        folder.check_root().map_err(fault)?;
+        let root = Arc::clone(folder);
+        where_it_may_wait(move || root.check_root()).await.map_err(fault)?;
         let mut objects = Vec::new();
         let mut after = after.unwrap_or_default().to_owned();
         while objects.len() < max {
@@ -335,7 +348,7 @@ impl Bucket {
 
     /// What stands directly below a key, without links. The empty key is the bucket itself.
     pub async fn entries(&self, folder: &str) -> Result<Entries, ObjectFault> {
-        let path = if folder.is_empty() { Path::default() } else { self.path(folder, "list")? };
+        let path = if folder.is_empty() { Path::default() } else { self.path(folder, "list").await? };
         let listed = self.store.list_with_delimiter((!path.is_root()).then_some(&path)).await;
         let listed = match listed.map_err(|error| self.fault(folder, "list").of(error)) {
             Err(fault) if fault.kind() == FaultKind::NoSuchKey => return Ok(Entries::default()),
@@ -360,7 +373,7 @@ impl Bucket {
 
     /// Removes an object. One that is not there is removed already.
     pub async fn remove(&self, key: &str) -> Result<(), ObjectFault> {
-        let path = self.path(key, "remove")?;
+        let path = self.path(key, "remove").await?;
         match self.store.delete(&path).await.map_err(|error| self.fault(key, "remove").of(error)) {
             Err(fault) if fault.kind() == FaultKind::NoSuchKey => Ok(()),
             removed => removed,
@@ -370,11 +383,22 @@ impl Bucket {
     /// Removes the files directly below a key that a killed process was writing; returns how many. Other
     /// stores have none: what was not written to its end is not there.
     pub fn remove_unfinished(&self, folder: &str) -> Result<u64, ObjectFault> {
+        let path = self.path_of(folder, REMOVE_UNFINISHED)?;
+        self.remove_unfinished_in(&path, None)
+    }
+
+    /// The same of the files that would have become one object. Others may write next to it.
+    pub fn remove_unfinished_of(&self, key: &str) -> Result<u64, ObjectFault> {
+        let path = self.path_of(key, REMOVE_UNFINISHED)?;
+        let folder = key.rsplit_once('/').map(|(folder, _)| self.path_of(folder, REMOVE_UNFINISHED));
+        self.remove_unfinished_in(&folder.transpose()?.unwrap_or_default(), path.filename())
+    }
+
+    fn remove_unfinished_in(&self, path: &Path, of: Option<&str>) -> Result<u64, ObjectFault> {
         let Kind::Folder(files) = &self.kind else { return Ok(0) };
-        let path = self.path(folder, "remove unfinished files of")?;
-        files.remove_unfinished(&path).map_err(|error| {
-            ObjectFault::new(self.shown(folder), "remove unfinished files of", folder::cause(error))
-        })
+        let fault = |cause| ObjectFault::new(self.shown(path.as_ref()), REMOVE_UNFINISHED, cause);
+        files.check(path).map_err(fault)?;
+        files.remove_unfinished(path, of).map_err(|error| fault(folder::cause(error)))
     }
 
     /// Checks that the bucket is there and may be listed.

@@ -69,8 +69,9 @@ impl Folder {
         Ok(())
     }
 
-    /// Removes the files directly in a folder that a killed process was writing; returns how many.
-    pub(crate) fn remove_unfinished(&self, folder: &Path) -> io::Result<u64> {
+    /// Removes the files directly in a folder that a killed process was writing; returns how many. With a
+    /// name, those of this object.
+    pub(crate) fn remove_unfinished(&self, folder: &Path, of: Option<&str>) -> io::Result<u64> {
         let entries = match fs::read_dir(self.file(folder)) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(0),
             entries => entries?,
@@ -78,7 +79,9 @@ impl Folder {
         let mut removed = 0;
         for entry in entries {
             let entry = entry?;
-            if !entry.file_name().to_str().is_some_and(key::is_unfinished) {
+            let name = entry.file_name();
+            let object = name.to_str().and_then(key::of_unfinished);
+            if object.is_none() || of.is_some_and(|of| object != Some(of)) {
                 continue;
             }
             match fs::remove_file(entry.path()) {

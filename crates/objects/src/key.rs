@@ -59,15 +59,15 @@ pub(crate) fn check_file(path: &Path) -> Result<(), BadName> {
         return Err(BadName("a key in a folder has no \"\\\""));
     }
     match path.filename() {
-        Some(name) if is_unfinished(name) => {
+        Some(name) if of_unfinished(name).is_some() => {
             Err(BadName("\"#\" and a number at the end of a key mark files that are being written"))
         }
         _ => Ok(()),
     }
 }
 
-/// Whether a file of this name is being written: `name#1` is renamed to `name` at its end.
-pub(crate) fn is_unfinished(name: &str) -> bool {
-    let number = name.rsplit_once('#').map(|(_, number)| number);
-    number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+/// The name that a file has at its end, if it is being written: `name#1` is renamed to `name`.
+pub(crate) fn of_unfinished(name: &str) -> Option<&str> {
+    let (object, number) = name.rsplit_once('#')?;
+    (!number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())).then_some(object)
 }

@@ -174,6 +174,15 @@ pub const IMPORTS_PER_PAGE_MAX: usize = 25;
 pub const IMPORTS_MAX: usize = 50;
 /// Objects of one import (developer guide, "DynamoDB data import from Amazon S3: quotas").
 pub const IMPORT_OBJECTS_MAX: usize = 50_000;
+/// Bulk puts that one account runs at a time (our own: the service has such a limit whose value is not
+/// known).
+pub const BULK_PUTS_MAX: usize = 50;
+/// Bulk operations on one page of ListBulkOperations if the client names no number (API reference).
+pub const BULK_OPERATIONS_PER_PAGE: usize = 10;
+/// Objects of one bulk put (developer guide: bulk operations).
+pub const BULK_PUT_OBJECTS_MAX: usize = 50_000;
+/// Bytes of one object of a bulk put (developer guide: bulk operations).
+pub const BULK_PUT_OBJECT_BYTES_MAX: u64 = 5 * GIGABYTE_BYTES;
 /// Entries on one page of ListContributorInsights (API reference: ListContributorInsights).
 pub const INSIGHTS_PER_PAGE_MAX: usize = 100;
 /// Rules of contributor insights that one account has in one region (observed: the quota of CloudWatch).

@@ -4,6 +4,7 @@
 //! trees.
 
 mod backups;
+mod bulk_operations;
 mod destinations;
 mod exports;
 mod imports;
@@ -24,6 +25,10 @@ pub use backups::{
     BackupDescription, BackupDetails, BackupStatus, BackupSummary, BackupType, ContinuousBackupsDescription,
     GlobalIndexInfo, ListBackupsOutput, LocalIndexInfo, RecoveryWindow, RestoreSummary, SourceTableDetails,
     SourceTableFeatureDetails,
+};
+pub use bulk_operations::{
+    BulkOperationDescription, BulkOperationStatus, BulkOperationSummary, BulkUsage, CancelledBulkOperation,
+    ListBulkOperationsOutput,
 };
 pub use destinations::{
     ChangedDestination, Configuration, DestinationDescription, DestinationRecord, DestinationStatus,
@@ -669,12 +674,14 @@ pub enum Response {
     BatchExecuteStatement(BatchExecuteStatementOutput),
     BatchGetItem(BatchGetItemOutput),
     BatchWriteItem(BatchWriteItemOutput),
+    CancelBulkOperation(CancelledBulkOperation),
     CreateBackup(Box<BackupDetails>),
     CreateTable(Box<TableDescription>),
     DeleteBackup(Box<BackupDescription>),
     DeleteItem(WriteItemOutput),
     DeleteTable(Box<TableDescription>),
     DescribeBackup(Box<BackupDescription>),
+    DescribeBulkOperation(Box<BulkOperationDescription>),
     DescribeContinuousBackups(ContinuousBackupsDescription),
     DescribeContributorInsights(Box<InsightsDescription>),
     DescribeEndpoints(Vec<Endpoint>),
@@ -696,6 +703,7 @@ pub enum Response {
     GetShardIterator(String),
     ImportTable(Box<ImportDescription>),
     ListBackups(ListBackupsOutput),
+    ListBulkOperations(ListBulkOperationsOutput),
     ListContributorInsights(ListContributorInsightsOutput),
     ListExports(ListExportsOutput),
     ListImports(ListImportsOutput),
@@ -707,6 +715,7 @@ pub enum Response {
     RestoreTableFromBackup(Box<TableDescription>),
     RestoreTableToPointInTime(Box<TableDescription>),
     Scan(PageOutput),
+    StartBulkPutItems(Box<BulkOperationDescription>),
     TagResource,
     TransactGetItems(TransactGetItemsOutput),
     TransactWriteItems(TransactWriteItemsOutput),
@@ -737,11 +746,13 @@ impl Response {
             Self::Query(output) | Self::Scan(output) => stored_bytes(output.items.iter().flatten()),
             Self::TransactGetItems(output) => stored_bytes(output.responses.iter().flatten()),
             Self::BatchWriteItem(_)
+            | Self::CancelBulkOperation(_)
             | Self::CreateBackup(_)
             | Self::CreateTable(_)
             | Self::DeleteBackup(_)
             | Self::DeleteTable(_)
             | Self::DescribeBackup(_)
+            | Self::DescribeBulkOperation(_)
             | Self::DescribeContinuousBackups(_)
             | Self::DescribeContributorInsights(_)
             | Self::DescribeEndpoints(_)
@@ -758,6 +769,7 @@ impl Response {
             | Self::GetShardIterator(_)
             | Self::ImportTable(_)
             | Self::ListBackups(_)
+            | Self::ListBulkOperations(_)
             | Self::ListContributorInsights(_)
             | Self::ListExports(_)
             | Self::ListImports(_)
@@ -766,6 +778,7 @@ impl Response {
             | Self::ListTagsOfResource(_)
             | Self::RestoreTableFromBackup(_)
             | Self::RestoreTableToPointInTime(_)
+            | Self::StartBulkPutItems(_)
             | Self::TagResource
             | Self::TransactWriteItems(_)
             | Self::UntagResource

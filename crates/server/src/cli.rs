@@ -4,8 +4,9 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
 
+use crate::commands::access::AccessArguments;
 use crate::commands::credentials::CredentialArguments;
-use crate::commands::{self, about, copy, credentials, health_check, triggers, verify};
+use crate::commands::{self, about, access, copy, credentials, health_check, triggers, verify};
 use crate::process::failure::Failure;
 use crate::settings::arguments::ServeArguments;
 use crate::settings::config::Config;
@@ -34,6 +35,8 @@ enum Command {
     Serve(Box<ServeArguments>),
     /// Manage the access keys that requests must be signed with.
     Credentials(CredentialArguments),
+    /// Check the policies that say who may do what.
+    Access(AccessArguments),
     /// Check, convert and compare data models.
     Model(model::ModelArguments),
     Simulate(model::SimulateArguments),
@@ -67,6 +70,7 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode, Failure> {
         None => serve::run(Config::merge(cli.serve)?, &Cli::command()),
         Some(Command::Serve(arguments)) => serve::run(Config::merge(*arguments)?, &Cli::command()),
         Some(Command::Credentials(arguments)) => credentials::run(&arguments),
+        Some(Command::Access(arguments)) => return access::run(&arguments),
         Some(Command::Model(arguments)) => model::run(&arguments),
         Some(Command::Simulate(arguments)) => model::run_simulation(&arguments),
         Some(Command::Data(arguments)) => data::run(&arguments),

@@ -4,10 +4,10 @@
 //!
 //! A module imports only from layers to its left; modules joined by a comma are independent of each other.
 //!
-//! Layers: limits, clock < storage < targets < http < management < settings < client, jobs, destinations,
-//! triggers < data < backup, migrate, transfer < model < mcp < commands < serve < cli
+//! Layers: limits, clock, outgoing < storage < targets < http < management < settings < client, jobs,
+//! destinations, triggers < data < backup, migrate, transfer < model < mcp < commands < serve < cli
 //!
-//! - `limits`: the server's bounds; `clock`: the database's time.
+//! - `limits`: the server's bounds; `clock`: the database's time; `outgoing`: requests to other servers.
 //! - `storage`: the stores, the database over one of them, what watches it, the backup store, the buckets
 //!   that requests may name, files that only their owner may read.
 //! - `targets`: where triggers may send records.
@@ -18,8 +18,7 @@
 //! - `destinations`: sends the changes of tables to Kinesis streams.
 //! - `triggers`: delivers records of streams to the targets of triggers.
 //! - `client`: an endpoint as commands see it; `data`, `backup`, `migrate`, `transfer`, `model`, `mcp`:
-//!   commands
-//!   over one.
+//!   commands over one.
 //! - `commands`: the small commands; `serve`: the server as a whole; `cli`: which command runs.
 
 mod backup;
@@ -38,6 +37,7 @@ mod management;
 mod mcp;
 mod migrate;
 mod model;
+mod outgoing;
 mod serve;
 mod settings;
 mod storage;

@@ -54,7 +54,7 @@ operations! {
     BatchExecuteStatement DynamoDb Yes;
     BatchGetItem DynamoDb Yes;
     BatchWriteItem DynamoDb Yes;
-    CancelBulkOperation DynamoDb No;
+    CancelBulkOperation DynamoDb Yes;
     CreateBackup DynamoDb Yes;
     CreateGlobalTable DynamoDb No;
     CreateTable DynamoDb Yes;
@@ -63,7 +63,7 @@ operations! {
     DeleteResourcePolicy DynamoDb No;
     DeleteTable DynamoDb Yes;
     DescribeBackup DynamoDb Yes;
-    DescribeBulkOperation DynamoDb No;
+    DescribeBulkOperation DynamoDb Yes;
     DescribeContinuousBackups DynamoDb Yes;
     DescribeContributorInsights DynamoDb Yes;
     DescribeEndpoints DynamoDb Yes;
@@ -85,7 +85,7 @@ operations! {
     GetResourcePolicy DynamoDb No;
     ImportTable DynamoDb Yes;
     ListBackups DynamoDb Yes;
-    ListBulkOperations DynamoDb No;
+    ListBulkOperations DynamoDb Yes;
     ListContributorInsights DynamoDb Yes;
     ListExports DynamoDb Yes;
     ListGlobalTables DynamoDb No;
@@ -99,7 +99,7 @@ operations! {
     RestoreTableToPointInTime DynamoDb Yes;
     Scan DynamoDb Yes;
     SearchVectors DynamoDb No;
-    StartBulkPutItems DynamoDb No;
+    StartBulkPutItems DynamoDb Yes;
     TagResource DynamoDb Yes;
     TransactGetItems DynamoDb Yes;
     TransactWriteItems DynamoDb Yes;

@@ -58,6 +58,11 @@ pub(super) fn rclone(clients: &Path, scripts: &Path) -> Result<(), String> {
     environment(&clients.join("rclone"), &scripts.with_file_name("support/stores/rclone.txt"))
 }
 
+/// A database of analysts, in a library.
+pub(super) fn duckdb(clients: &Path, scripts: &Path) -> Result<(), String> {
+    environment(&clients.join("duckdb"), &scripts.with_file_name("transfers/readers/duckdb.txt"))
+}
+
 /// Many services in one process and in memory, which check no secret.
 pub(super) fn moto(clients: &Path, scripts: &Path) -> Result<(), String> {
     environment(&clients.join("moto"), &scripts.with_file_name("support/stores/moto.txt"))
@@ -150,6 +155,22 @@ pub(super) fn go(clients: &Path, scripts: &Path) -> Result<(), String> {
     }
     let mut build = Command::new("go");
     quietly(build.current_dir(&sources).args(["build", "-o"]).arg(folder.join("run_scenario")).arg("."))?;
+    write(&receipt, &wanted)
+}
+
+/// A function of Rust with the library of events, built again when one of its files changes.
+pub(super) fn rust_function(clients: &Path, scripts: &Path) -> Result<(), String> {
+    let (folder, sources) = (clients.join("rust_function"), scripts.join("rust_function"));
+    let names = ["Cargo.toml", "Cargo.lock", "main.rs"];
+    let texts: Result<Vec<String>, String> = names.iter().map(|name| read(&sources.join(name))).collect();
+    let wanted = texts?.concat();
+    let receipt = folder.join("installed.txt");
+    if std::fs::read_to_string(&receipt).is_ok_and(|installed| installed == wanted) {
+        return Ok(());
+    }
+    let mut build = Command::new(env!("CARGO"));
+    build.current_dir(&sources).args(["build", "--quiet", "--locked", "--target-dir"]).arg(&folder);
+    quietly(&mut build)?;
     write(&receipt, &wanted)
 }
 

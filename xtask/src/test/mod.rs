@@ -41,6 +41,8 @@ const OPTIONAL_CLIENTS: &[(&str, Install, &str)] = &[
     ("moto", clients::moto, "moto::"),
     ("rclone", clients::rclone, "stores::rclone::"),
     ("kinesalite", clients::kinesalite, "kinesis::kinesalite::"),
+    ("DuckDB", clients::duckdb, "readers::duckdb::"),
+    ("Rust function", clients::rust_function, "functions_in_rust"),
 ];
 /// Libraries on top of the SDKs, a large store and another server, which take minutes to install. They are
 /// installed and run with `--long`, or if a test program's argument names them.

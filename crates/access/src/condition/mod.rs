@@ -63,9 +63,8 @@ impl Condition {
             (_, Found::Absent) if self.operator.if_exists => true,
             (Quantifier::Single, Found::Absent) => self.operator.is_negated,
             (Quantifier::ForAllValues, Found::Absent) => true,
-            (Quantifier::ForAnyValue, Found::Absent) => false,
             // A plain operator asks nothing of a key with several values, also where it has one.
-            (Quantifier::Single, Found::Many(_)) => false,
+            (Quantifier::ForAnyValue, Found::Absent) | (Quantifier::Single, Found::Many(_)) => false,
             (Quantifier::Single, Found::One(_)) if is_multivalued => false,
             (_, Found::One(value)) => meets(value),
             (Quantifier::ForAllValues, Found::Many(values)) => values.iter().all(|value| meets(value)),

@@ -28,15 +28,14 @@ fn date(text: &str) -> Option<i64> {
 
 /// `12:00Z`, `12:00:05.123Z` or `12:00:05+01:00`.
 fn time_of_day(text: &str) -> Option<i64> {
-    let (clock, offset_minutes) = match text.strip_suffix('Z') {
-        Some(clock) => (clock, 0),
-        None => {
-            let at = text.rfind(['+', '-'])?;
-            let (clock, offset) = text.split_at_checked(at)?;
-            let (hours, minutes) = offset.get(1..)?.split_once(':')?;
-            let minutes = bounded(hours, 23)? * 60 + bounded(minutes, 59)?;
-            (clock, if offset.starts_with('-') { -minutes } else { minutes })
-        }
+    let (clock, offset_minutes) = if let Some(clock) = text.strip_suffix('Z') {
+        (clock, 0)
+    } else {
+        let at = text.rfind(['+', '-'])?;
+        let (clock, offset) = text.split_at_checked(at)?;
+        let (hours, minutes) = offset.get(1..)?.split_once(':')?;
+        let minutes = bounded(hours, 23)? * 60 + bounded(minutes, 59)?;
+        (clock, if offset.starts_with('-') { -minutes } else { minutes })
     };
     let mut parts = clock.split(':');
     let (hours, minutes) = (bounded(parts.next()?, 23)?, bounded(parts.next()?, 59)?);
@@ -76,7 +75,7 @@ const fn days_of_month(year: i64, month: i64) -> i64 {
     }
 }
 
-/// Days from 1970-01-01 in the Gregorian calendar. Years are counted from March, so that the leap day is last.
+/// Days from 1970-01-01 in the Gregorian calendar. Years begin in March, so that the leap day is last.
 const fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
     let (year, month) = if month <= 2 { (year - 1, month + 9) } else { (year, month - 3) };
     let leap_days = year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);

@@ -31,22 +31,22 @@ pub(super) enum Wanted {
 
 impl Wanted {
     /// The value of a text; none if the operator cannot read it.
-    pub(super) fn parse(test: Test, text: &str, variables: Variables) -> Option<Self> {
+    pub(super) fn parse(test: Test, value: &str, variables: Variables) -> Option<Self> {
         let template = |wildcards, case| {
-            let pieces = pieces(text, wildcards, variables).ok()?;
+            let pieces = pieces(value, wildcards, variables).ok()?;
             Some(Self::Text(Template::of(pieces, case), case))
         };
         match test {
             Test::StringEquals => template(Wildcards::Literal, Case::Exact),
             Test::StringEqualsIgnoreCase | Test::Bool => template(Wildcards::Literal, Case::Ignored),
             Test::StringLike => template(Wildcards::Match, Case::Exact),
-            Test::Numeric(order) => Number::parse(text).ok().map(|number| Self::Number(order, number)),
-            Test::Date(order) => moment::parse(text).map(|moment| Self::Moment(order, moment)),
-            Test::Binary => STANDARD.decode(text).ok().map(Self::Bytes),
-            Test::IpAddress => Network::parse(text).map(Self::Addresses),
-            Test::Arn => ArnPattern::parse(text, variables).ok().map(Self::Arn),
-            Test::Null if text.eq_ignore_ascii_case("true") => Some(Self::Null(true)),
-            Test::Null if text.eq_ignore_ascii_case("false") => Some(Self::Null(false)),
+            Test::Numeric(order) => Number::parse(value).ok().map(|number| Self::Number(order, number)),
+            Test::Date(order) => moment::parse(value).map(|moment| Self::Moment(order, moment)),
+            Test::Binary => STANDARD.decode(value).ok().map(Self::Bytes),
+            Test::IpAddress => Network::parse(value).map(Self::Addresses),
+            Test::Arn => ArnPattern::parse(value, variables).ok().map(Self::Arn),
+            Test::Null if value.eq_ignore_ascii_case("true") => Some(Self::Null(true)),
+            Test::Null if value.eq_ignore_ascii_case("false") => Some(Self::Null(false)),
             Test::Null => None,
         }
     }

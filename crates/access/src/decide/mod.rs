@@ -116,12 +116,13 @@ pub fn decide_on_role<'p>(question: &Question<'_>, policies: &Policies<'p>) -> D
     decide_with(question, policies, ResourceNames::Always)
 }
 
-fn decide_with<'p>(question: &Question<'_>, policies: &Policies<'p>, names: ResourceNames) -> Decision<'p> {
+fn decide_with<'p>(question: &Question<'_>, policies: &Policies<'p>, must: ResourceNames) -> Decision<'p> {
     let facts = question.facts();
     let said = LAYERS.map(|layer| Said::of(layer, policies, question.action, &facts));
-    let denies = match is_way_out_of_lock(question) {
-        true => Truth::No,
-        false => said.iter().fold(Truth::No, |denies, one| denies.or(one.denies)),
+    let denies = if is_way_out_of_lock(question) {
+        Truth::No
+    } else {
+        said.iter().fold(Truth::No, |denies, one| denies.or(one.denies))
     };
     if denies == Truth::Yes {
         let by = |(layer, one): (_, &Said<'p>)| one.denied_by.map(|by| Denial::Explicit { layer, by });
@@ -138,7 +139,7 @@ fn decide_with<'p>(question: &Question<'_>, policies: &Policies<'p>, names: Reso
     // Within one account, a resource's policy that names the caller needs no other.
     let by_resource = resource.allows_itself.or(resource.allows_role.and(within));
     let by_both = own.and(within).and(resource.allows());
-    let (allows, named) = match (question.crosses_accounts(), names) {
+    let (allows, named) = match (question.crosses_accounts(), must) {
         (true, _) => (by_both, resource.allows()),
         (false, ResourceNames::Always) => (by_both.or(by_resource), resource.allows()),
         (false, ResourceNames::IfForeign) => (own.and(within).or(by_resource), Truth::Yes),
@@ -168,4 +169,91 @@ fn first_lacking<'p>(lacks: [(PolicyLayer, Truth); LAYERS.len()]) -> Decision<'p
 fn is_way_out_of_lock(question: &Question<'_>) -> bool {
     let delete = Verb::of_operation(Operation::DeleteResourcePolicy);
     question.principal.is_root() && !question.crosses_accounts() && question.action == Action::Served(delete)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::action::Sts;
+    use crate::document::{Document, PolicyKind};
+    use crate::policies::Policy;
+    use crate::principal::Named;
+
+    const ROLE: &str = "arn:aws:iam::123456789012:role/Reader";
+
+    fn policy(kind: PolicyKind, text: &str) -> Arc<Policy> {
+        Arc::new(Policy::new("p", Document::parse(text, kind).unwrap()))
+    }
+
+    /// The kind of policy that is missing for a caller to assume the role that trusts this principal.
+    fn assumes(caller: &Principal, trusted: &str, has_own: bool) -> Option<PolicyLayer> {
+        let trust = policy(
+            PolicyKind::Trust,
+            &format!(
+                r#"{{"Statement": {{"Effect": "Allow", "Principal": {{"AWS": "{trusted}"}},
+                    "Action": "sts:AssumeRole"}}}}"#
+            ),
+        );
+        let own = policy(
+            PolicyKind::Identity,
+            &format!(
+                r#"{{"Statement": {{"Effect": "Allow", "Action": "sts:AssumeRole", "Resource": "{ROLE}"}}}}"#
+            ),
+        );
+        let identity = if has_own { vec![own] } else { Vec::new() };
+        let policies = Policies { identity: &identity, resource: Some(&trust), ..Policies::default() };
+        let (target, context) = (Target::parse(ROLE).unwrap(), Context::default());
+        let action = Action::Served(Verb::Sts(Sts::AssumeRole));
+        let question = Question { principal: caller, action, target: &target, context: &context };
+        match decide_on_role(&question, &policies) {
+            Decision::Allow => None,
+            Decision::Deny(denial) => Some(denial.layer()),
+            Decision::Depends => panic!("nothing is unknown"),
+        }
+    }
+
+    #[test]
+    fn nobody_assumes_a_role_that_does_not_trust_them() {
+        let ann = Principal::user("123456789012", Named { path: "/", name: "ann" }, "AIDA1");
+        let account = "123456789012";
+        assert_eq!(assumes(&ann, ann.arn(), false), None, "named itself, within its account");
+        assert_eq!(assumes(&ann, account, true), None, "the account is trusted and delegates");
+        assert_eq!(assumes(&ann, account, false), Some(PolicyLayer::Identity));
+        assert_eq!(assumes(&ann, "arn:aws:iam::123456789012:user/ben", true), Some(PolicyLayer::Resource));
+        let foreign = Principal::user("999988887777", Named { path: "/", name: "ann" }, "AIDA2");
+        assert_eq!(assumes(&foreign, "999988887777", true), None);
+        assert_eq!(assumes(&foreign, foreign.arn(), false), Some(PolicyLayer::Identity));
+        assert_eq!(assumes(&foreign, account, true), Some(PolicyLayer::Resource));
+    }
+
+    #[test]
+    fn a_denied_request_reads_the_text_of_the_service() {
+        let ann = Principal::user("123456789012", Named { path: "/", name: "ann" }, "AIDA1");
+        let table = "arn:aws:dynamodb:eu-west-1:123456789012:table/T";
+        let (target, context) = (Target::parse(table).unwrap(), Context::default());
+        let action = Action::Served(Verb::of_operation(Operation::GetItem));
+        let question = Question { principal: &ann, action, target: &target, context: &context };
+        let message = |policies: &Policies<'_>| match decide(&question, policies) {
+            Decision::Deny(denial) => denial.message(&question),
+            decision => panic!("{decision:?}"),
+        };
+        assert_eq!(
+            message(&Policies::default()),
+            format!(
+                "User: arn:aws:iam::123456789012:user/ann is not authorized to perform: dynamodb:GetItem on \
+                 resource: {table} because no identity-based policy allows the dynamodb:GetItem action"
+            )
+        );
+        let deny = r#"{"Statement": {"Effect": "Deny", "Action": "dynamodb:*", "Resource": "*"}}"#;
+        let identity = [policy(PolicyKind::Identity, deny)];
+        assert_eq!(
+            message(&Policies { identity: &identity, ..Policies::default() }),
+            format!(
+                "User: arn:aws:iam::123456789012:user/ann is not authorized to perform: dynamodb:GetItem on \
+                 resource: {table} with an explicit deny in an identity-based policy"
+            )
+        );
+    }
 }

@@ -1,6 +1,6 @@
 //! Principals of a statement: whom it names, and how exactly.
 //!
-//! Sources: IAM user guide, elements Principal and NotPrincipal. It does not know which principals exist.
+//! Sources: IAM user guide, elements Principal and `NotPrincipal`. It does not know which principals exist.
 
 use keywright_semantics::place::is_account;
 

@@ -50,7 +50,8 @@ pub(super) fn check(statement: &Statement, facts: Facts<'_>, found: &mut Finding
         operator(statement, condition, found);
         key(condition, found);
         if condition.values.is_empty() && !condition.operator.is_negated {
-            let text = format!("the condition {} of {} has no values", condition.operator_name, condition.key);
+            let text =
+                format!("the condition {} of {} has no values", condition.operator_name, condition.key);
             found.add(Rule::NoEffect, text);
         }
     }

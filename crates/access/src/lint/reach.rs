@@ -51,7 +51,8 @@ pub(super) fn check(document: &Document, statement: &Statement, found: &mut Find
         indexes(document, statement, found);
         hidden(document, statement, found);
         if document.kind().is_of_resource() && document.is_public() && statement.principals().has_everyone() {
-            let text = "it lets everyone in: name principals, or add a condition such as aws:PrincipalAccount";
+            let text =
+                "it lets everyone in: name principals, or add a condition such as aws:PrincipalAccount";
             found.add(Rule::Public, text.to_owned());
         }
     }
@@ -101,9 +102,8 @@ fn resources(document: &Document, statement: &Statement, found: &mut Findings<'_
         found.add(Rule::NoEffect, text);
     }
     let is_dynamodb = named.iter().all(|verb| verb.service() == Service::DynamoDb);
-    let is_other = |text: &String| {
-        Arn::parse(text).is_some_and(|arn| !Pattern::parse(&arn.service).matches("dynamodb"))
-    };
+    let is_other =
+        |text: &String| Arn::parse(text).is_some_and(|arn| !Pattern::parse(&arn.service).matches("dynamodb"));
     if is_dynamodb && resources.texts.iter().all(is_other) {
         found.add(Rule::NoEffect, "its actions are DynamoDB's, its resources another service's".to_owned());
     }
@@ -125,7 +125,8 @@ fn variables(statement: &Statement, found: &mut Findings<'_>) {
 /// Tables that are allowed to be queried while none of their indexes is.
 fn indexes(document: &Document, statement: &Statement, found: &mut Findings<'_>) {
     let served = &statement.actions().served;
-    if document.kind() == crate::document::PolicyKind::Trust || !OF_INDEXES.iter().any(|verb| served.contains(*verb))
+    if document.kind() == crate::document::PolicyKind::Trust
+        || !OF_INDEXES.iter().any(|verb| served.contains(*verb))
     {
         return;
     }
@@ -150,7 +151,8 @@ fn indexes(document: &Document, statement: &Statement, found: &mut Findings<'_>)
             texts.into_iter().any(|other| other.starts_with(&format!("{text}/index/")))
         };
         if is_one_table && !reaches_index && !document.statements().iter().any(|other| names_index(&other)) {
-            let text = format!("a query of an index needs the index's ARN: add {text}/index/* if it has indexes");
+            let text =
+                format!("a query of an index needs the index's ARN: add {text}/index/* if it has indexes");
             found.add(Rule::IndexMissing, text);
         }
     }

@@ -34,7 +34,7 @@ impl Segment {
             Self::Text(prefix) => text.strip_prefix(&**prefix),
             Self::Mixed(letters) => {
                 let mut rest = text.chars();
-                letters.iter().all(|letter| is_next(*letter, rest.next())).then(|| rest.as_str())
+                letters.iter().all(|letter| is_next(*letter, rest.next())).then_some(rest.as_str())
             }
         }
     }

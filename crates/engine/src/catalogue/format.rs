@@ -22,7 +22,8 @@ use crate::support::layout::{Space, prefix_range};
 use crate::support::member_row::{Knows, MemberRow};
 use crate::support::rows::each_row;
 
-/// The format of stores whose tables have history, or were restored: their writers must write undo rows.
+/// The format of stores whose tables have history, were restored, or had a bulk put: their writers must write
+/// undo rows.
 const HISTORY: u8 = 4;
 /// The format of stores with tables that have Kinesis destinations: their writers must log changes for them.
 const DESTINATIONS: u8 = 5;

@@ -5,6 +5,7 @@
 
 pub(crate) mod backup;
 mod branches;
+mod bulk_put;
 mod change_log;
 mod destination;
 mod destination_logs;
@@ -40,6 +41,7 @@ use keywright_store::{CommitError, Store, StoreError, Transaction};
 use tokio::sync::Mutex;
 
 pub(crate) use branches::{Dropped, Naming};
+pub(crate) use bulk_put::BulkPutting;
 pub(crate) use format::known as known_records;
 #[cfg(test)]
 pub(crate) use guard::format_key;

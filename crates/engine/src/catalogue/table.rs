@@ -11,6 +11,7 @@ use keywright_semantics::request::OnDemandThroughput;
 use keywright_semantics::schema::{BillingMode, IndexSchema, KeyAttribute, TableClass, TableSchema};
 use serde::{Deserialize, Serialize};
 
+use super::bulk_put::BulkPutting;
 use super::change_log::{ChangeLog, StreamState};
 use super::destination::Destinations;
 use super::filling::Filling;
@@ -224,6 +225,8 @@ pub(crate) struct Table {
     pub history: History,
     /// Only while the table is being restored; its status is `Creating` then.
     pub filling: Option<Filling>,
+    /// Only while a bulk put is at work.
+    pub bulk_put: Option<BulkPutting>,
     /// Optional sections of the record that a later release wrote, in ascending order of their tags.
     pub later: Vec<LaterSection>,
     /// Not stored.

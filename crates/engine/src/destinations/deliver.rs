@@ -152,7 +152,7 @@ impl<S: Store> Engine<S> {
     }
 
     /// The next records of a shard; `None` if there is no such shard any more. A page has at least one record
-    /// if there is one, whatever its size.
+    /// if there is one, also a large one.
     pub async fn delivery_page(
         &self,
         delivery: &Delivery,

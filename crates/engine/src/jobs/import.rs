@@ -160,8 +160,8 @@ impl<S: Store> Engine<S> {
 
 /// Checks the item of a piece against the table.
 fn bind(target: &Arc<Table>, piece: &Piece) -> (Option<BoundPut>, Effect) {
-    let Read::Item(item) = &piece.read else { return (None, piece.effect(None)) };
-    match bind_put(target.id, &target.schema, item) {
+    let Read::Record(record) = &piece.read else { return (None, piece.effect(None)) };
+    match bind_put(target.id, &target.schema, &record.item) {
         Ok(put) => (Some(put), piece.effect(None)),
         Err(fault) => (None, piece.effect(Some(fault.message))),
     }

@@ -15,11 +15,13 @@
 //! - `export`: one of them, that writes a table or its changes to a bucket.
 //! - `source`: what imports and bulk puts share: the objects that they read, and the errors in them.
 //! - `import`: objects become the items of a new table.
+//! - `bulk_put`: their records are put into a table that is in use.
 //! - `verify`: one of them, that reads the copy of a backup.
 //!
 //! A new kind of job is a variant at the end of [`row::Work`], whose struct and step have a file here, and an
 //! arm in `run`. Who asks for it writes the row ([`row::Job`]) in the commit that makes the job possible.
 
+pub(crate) mod bulk_put;
 pub(crate) mod end;
 pub(crate) mod export;
 mod import;
@@ -37,8 +39,9 @@ use bytes::Bytes;
 use keywright_semantics::error::Error;
 use keywright_store::{Store, Transaction};
 
+pub use bulk_put::{BulkPutCounts, BulkPutLane, BulkPutStep, Finding, FindingsPage};
 pub use export::{ExportPage, Exported, ExportedContent, ExportedItem};
-pub use object_job::{ExportPart, ExportWork, ObjectJob, ObjectSource, ObjectWork};
+pub use object_job::{BulkPutWork, ExportPart, ExportWork, ObjectJob, ObjectSource, ObjectWork};
 pub use objects::{Row, RowPage, Sealed};
 pub use rollback::{RollbackCounts, RollbackExample, RollbackFilter, RollbackPreview, RollbackRequest};
 pub use source::{Broken, Piece, Read, SourceError};

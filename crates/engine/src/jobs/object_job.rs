@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
+use keywright_semantics::request::BulkOutput;
 use keywright_semantics::request::parts::{InputCompressionType, InputFormat};
 use keywright_semantics::schema::KeyAttribute;
 
@@ -75,6 +76,8 @@ pub enum ObjectWork {
         /// Where the next objects begin, in the caller's words; empty at the beginning.
         from: Bytes,
     },
+    /// The records of objects are to be put into a table that is in use.
+    BulkPut(Box<BulkPutWork>),
     /// A table, or what changed in it, is to be written to a bucket.
     Export(Box<ExportWork>),
     /// The objects of a deleted backup are to be removed.
@@ -84,6 +87,21 @@ pub enum ObjectWork {
         /// The place that the caller gave when the backup was sealed; `None` if it was not.
         place: Option<Bytes>,
     },
+}
+
+impl ObjectWork {
+    /// Objects that are listed, of work that reads objects of a list; `None` until all are.
+    pub fn listed(&self) -> Option<u32> {
+        match self {
+            Self::Import { objects, .. } => *objects,
+            Self::BulkPut(work) => work.objects,
+            Self::Seal { .. }
+            | Self::Restore { .. }
+            | Self::Verify { .. }
+            | Self::Export(_)
+            | Self::Delete { .. } => None,
+        }
+    }
 }
 
 /// The objects that a job reads, and what they hold.
@@ -103,6 +121,33 @@ pub struct ObjectSource {
     pub header: Option<Vec<String>>,
     /// The attributes of keys with their types, which CSV does not have.
     pub definitions: Vec<KeyAttribute>,
+}
+
+/// What a caller has to know of a bulk put.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BulkPutWork {
+    /// The operation's ARN.
+    pub arn: String,
+    /// The ARN of the table.
+    pub table_arn: String,
+    /// The table's id for clients.
+    pub table_id: String,
+    /// Which objects are read, and what they hold.
+    pub source: ObjectSource,
+    /// Where the reports go, and which.
+    pub output: BulkOutput,
+    /// Write units of a second at most.
+    pub units_per_second: Option<u64>,
+    /// Objects that are listed; `None` until all are.
+    pub objects: Option<u32>,
+    /// How many lanes there are.
+    pub lanes: u32,
+    /// The time of the request, in milliseconds since 1970.
+    pub started_ms: u64,
+    /// It does not end before this time, unless it is cancelled.
+    pub not_before_ms: u64,
+    /// Whether a client has cancelled it.
+    pub is_cancelled: bool,
 }
 
 /// What a caller has to know of an export to write its files.

@@ -14,6 +14,9 @@
 //! - *Export*: in [`super::export`].
 //! - *Import*: the caller lists the objects once ([`Engine::note_listed`]), reads them in their order, and
 //!   gives their records to [`Engine::import`]. [`Engine::end_import`] ends it.
+//! - *Bulk put*: the caller lists the objects in the same way, and reads them in lanes side by side
+//!   ([`Engine::bulk_put_lanes`]). It gives the records of each lane to [`Engine::bulk_put`], and at last
+//!   writes reports of [`Engine::bulk_put_findings`]. [`Engine::end_bulk_put`] ends it.
 //! - *Delete*: the caller removes all objects of the backup, then [`Engine::end_deletion`].
 //!
 //! Each of these takes the job as it was read, and gives `None` if it is not so any more: another process
@@ -23,6 +26,7 @@ use bytes::Bytes;
 use keywright_semantics::error::Error;
 use keywright_store::{CommitError, Store, Transaction};
 
+use super::bulk_put;
 use super::end::{end, failed};
 use super::import;
 use super::object_job::{ObjectJob, ObjectWork};
@@ -93,6 +97,11 @@ pub(super) const fn needs_objects(job: &Job) -> bool {
     }
 }
 
+/// Whether a job only has to end.
+const fn is_cancelled(job: &Job) -> bool {
+    matches!(&job.work, Work::BulkPut(bulk_put) if bulk_put.is_cancelled)
+}
+
 impl<S: Store> Engine<S> {
     /// Whether jobs that need objects may have come or gone since they were asked for. Another process may
     /// have made or left some at any time.
@@ -101,7 +110,8 @@ impl<S: Store> Engine<S> {
     }
 
     /// The jobs that need objects and that this process owns: of each kind the oldest, as many as are worked
-    /// on at a time. Those that remove objects come first, so that seals wait for room that they make.
+    /// on at a time, and all that were cancelled. Those that remove objects come first, so that seals wait
+    /// for room that they make.
     pub async fn object_jobs(&self) -> Result<Vec<ObjectJob>, Error> {
         let next_ms = if self.is_shared() { FOLLOW_MS } else { LOOK_MS };
         self.due().object_jobs.begin(self.env().now_ms().saturating_add(next_ms));
@@ -120,8 +130,12 @@ impl<S: Store> Engine<S> {
         ];
         let mut found = Vec::new();
         for is_of_kind in kinds {
-            let of_kind = jobs.iter().filter(|job| is_of_kind(&job.work));
-            for job in of_kind.take(self.config().job_threads.max(1)) {
+            let mut others = self.config().job_threads.max(1);
+            for job in jobs.iter().filter(|job| is_of_kind(&job.work)) {
+                if !is_cancelled(job) {
+                    let Some(left) = others.checked_sub(1) else { continue };
+                    others = left;
+                }
                 found.extend(self.for_caller(job.clone()).await?);
             }
         }
@@ -337,7 +351,8 @@ impl<S: Store> Engine<S> {
             return match &job.job.work {
                 Work::Restore(_) => restore::fail(self, &job.job, &state).await,
                 Work::Import(import) => import::fail(self, &job.job, *import, &state).await,
-                Work::Export(_) | Work::BulkPut(_) => {
+                Work::BulkPut(bulk_put) => bulk_put::fail(self, &job.job, *bulk_put, &state).await,
+                Work::Export(_) => {
                     let nothing = |transfer: Transfer| transfer;
                     let release = |tables: &mut [Table]| {
                         for table in tables.iter_mut() {
@@ -393,7 +408,11 @@ impl<S: Store> Engine<S> {
                 Some(work) => work,
                 None => return Ok(None),
             },
-            Work::Rollback(_) | Work::BulkPut(_) => return Ok(None),
+            Work::Rollback(_) => return Ok(None),
+            Work::BulkPut(bulk_put) => match bulk_put::work_of(self, &job, *bulk_put).await? {
+                Some(work) => work,
+                None => return Ok(None),
+            },
             Work::Import(_) => match source::work_of(self, &job).await? {
                 Some(work) => work,
                 None => return Ok(None),

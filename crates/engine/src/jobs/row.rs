@@ -38,6 +38,8 @@ const OBJECTS: u8 = 2;
 const LAST_RESTORE: u8 = 3;
 const LAST_TRANSFER: u8 = 4;
 const ERRORS: u8 = 5;
+const LANES: u8 = 6;
+const FINDINGS: u8 = 7;
 
 /// What a job does. Stored as its place in this list: a new kind comes at the end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -156,8 +158,17 @@ pub(crate) struct Import {
 }
 
 /// A bulk put, whose id is the job's. The table of the job is the one that is written to.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct BulkPut;
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct BulkPut {
+    /// What the objects hold is counted by the lanes.
+    pub reading: Reading,
+    /// Lanes, each with a row of its own, which read objects side by side.
+    pub lanes: u32,
+    /// The table's next number of an index at the beginning: it has no new one while this stays.
+    pub next_index_id: u32,
+    /// Whether a client has cancelled it.
+    pub is_cancelled: bool,
+}
 
 /// How a job stands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -352,22 +363,42 @@ pub(crate) async fn objects(view: &impl Snapshot, id: &str) -> Result<Vec<Bytes>
     Ok(found)
 }
 
-/// The keys of such rows whose jobs have ended, at most so many.
+/// The keys of such rows, and of findings, whose jobs have ended, at most so many.
 pub(crate) async fn objects_of_ended(view: &impl Snapshot, most: usize) -> Result<Vec<Bytes>, Error> {
-    let open: BTreeSet<Bytes> =
-        open(view, usize::MAX).await?.iter().map(|job| key(OBJECTS, &job.id)).collect();
+    let open = open(view, usize::MAX).await?;
     let mut found = Vec::new();
-    let take = |entry: &Entry| {
-        let (of_job, _number) = entry.key.split_at(entry.key.len().saturating_sub(size_of::<u32>()));
-        if open.contains(of_job) {
-            ControlFlow::Continue(())
-        } else {
-            keep(&mut found, entry.key.clone(), most)
-        }
-    };
-    let read = each_row_until(view, (all(OBJECTS), Direction::Forward), take);
-    read.await.map_err(|error| fault::storage(&error))?;
+    for (stage, number_bytes) in [(OBJECTS, size_of::<u32>()), (FINDINGS, FINDING_BYTES)] {
+        let open: BTreeSet<Bytes> = open.iter().map(|job| key(stage, &job.id)).collect();
+        let take = |entry: &Entry| {
+            let (of_job, _number) = entry.key.split_at(entry.key.len().saturating_sub(number_bytes));
+            if open.contains(of_job) {
+                ControlFlow::Continue(())
+            } else {
+                keep(&mut found, entry.key.clone(), most)
+            }
+        };
+        let read = each_row_until(view, (all(stage), Direction::Forward), take);
+        read.await.map_err(|error| fault::storage(&error))?;
+    }
     Ok(found)
+}
+
+/// The key of the row of a lane of a bulk put.
+pub(crate) fn lane_key(id: &str, number: u32) -> Bytes {
+    [&key(LANES, id)[..], &number.to_be_bytes()].concat().into()
+}
+
+/// Bytes of a finding's key after the job's id: its report, the number of the object and that of the record.
+const FINDING_BYTES: usize = 1 + size_of::<u32>() + size_of::<u64>();
+
+/// The key of what a bulk put has found out about a record.
+pub(super) fn finding_key(id: &str, report: u8, (object, record): (u32, u64)) -> Bytes {
+    [&key(FINDINGS, id)[..], &[report], &object.to_be_bytes(), &record.to_be_bytes()].concat().into()
+}
+
+/// The keys of all findings of a report.
+pub(super) fn findings(id: &str, report: u8) -> KeyRange {
+    layout::prefix_range([&key(FINDINGS, id)[..], &[report]].concat())
 }
 
 /// The key of a row that every restore of an account writes when it begins: of two that begin at a time, the

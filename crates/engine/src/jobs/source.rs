@@ -8,14 +8,14 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use keywright_semantics::error::Error;
+use keywright_semantics::request::FileRecord;
 use keywright_semantics::request::create_table::validate_definitions;
 use keywright_semantics::request::parts::InputCompressionType;
-use keywright_semantics::value::Item;
 use keywright_store::Store;
 use serde::{Deserialize, Serialize};
 
 use super::object_job::{ObjectJob, ObjectSource, ObjectWork};
-use super::row::{self, Cursor, Import, Job, Reading, Work};
+use super::row::{self, BulkPut, Cursor, Import, Job, Reading, Work};
 use super::transfer::name_of;
 use crate::state::Engine;
 use crate::support::fault;
@@ -42,8 +42,8 @@ pub struct Piece {
 /// What was read.
 #[derive(Clone, Debug)]
 pub enum Read {
-    /// An item. Its keys are not checked.
-    Item(Item),
+    /// An item, and the condition under which it is put. Its keys are not checked.
+    Record(Box<FileRecord>),
     /// A record that is no valid item, for this reason.
     Invalid(String),
     /// The end of an object: nothing after it is read, and the next piece is of the next one.
@@ -96,10 +96,10 @@ impl Piece {
         };
         let after_record = (self.object, self.record + 1);
         match (&self.read, refused) {
-            (Read::Item(_), None) => {
+            (Read::Record(_), None) => {
                 Effect { processed: 1, written: 1, next: after_record, ..Effect::default() }
             }
-            (Read::Item(_), Some(text)) => Effect {
+            (Read::Record(_), Some(text)) => Effect {
                 processed: 1,
                 error: Some(error(Some(self.record), &text)),
                 next: after_record,
@@ -127,7 +127,7 @@ impl Piece {
 }
 
 /// The start of a text, not longer than an error may be.
-fn cut(text: &str) -> &str {
+pub(super) fn cut(text: &str) -> &str {
     let end = text.floor_char_boundary(ERROR_BYTES_MAX);
     text.get(..end).unwrap_or(text)
 }
@@ -156,13 +156,13 @@ pub(super) fn advanced(id: &str, reading: Reading, effects: &[Effect]) -> (Readi
 pub(crate) const fn reading(job: &Job) -> Option<Reading> {
     match &job.work {
         Work::Import(import) => Some(import.reading),
+        Work::BulkPut(bulk_put) => Some(bulk_put.reading),
         Work::Restore(_)
         | Work::Seal(_)
         | Work::DeleteObjects(_)
         | Work::Rollback(_)
         | Work::Verify(_)
-        | Work::Export(_)
-        | Work::BulkPut(_) => None,
+        | Work::Export(_) => None,
     }
 }
 
@@ -170,6 +170,7 @@ pub(crate) const fn reading(job: &Job) -> Option<Reading> {
 fn with_reading(job: Job, reading: Reading) -> Job {
     let work = match &job.work {
         Work::Import(_) => Work::Import(Import { reading }),
+        Work::BulkPut(bulk_put) => Work::BulkPut(BulkPut { reading, ..*bulk_put }),
         _ => job.work.clone(),
     };
     Job { work, ..job }
@@ -241,6 +242,9 @@ impl<S: Store> Engine<S> {
     /// What the caller remembers of some objects, from a number on.
     pub async fn listed_objects(&self, job: &ObjectJob, from: u32, most: usize) -> Result<Vec<Bytes>, Error> {
         let view = self.store().snapshot().await.map_err(|error| fault::storage(&error))?;
+        // A list that was begun anew may be shorter than the one before, whose last rows are still there.
+        let left = reading(&job.job).map_or(0, |reading| reading.objects.saturating_sub(from));
+        let most = usize::try_from(left).unwrap_or(usize::MAX).min(most);
         row::objects_from(&view, &job.id, from, most).await
     }
 }

@@ -1,10 +1,11 @@
 //! Jobs as operators see them.
 
 use keywright_semantics::error::Error;
-use keywright_store::Store;
+use keywright_store::{Snapshot, Store};
 
+use super::bulk_put::{lanes_of, sum};
 use super::rollback::RollbackCounts;
-use super::row::{self, Job, State, Work};
+use super::row::{self, Counts, Job, State, Work};
 use crate::state::Engine;
 use crate::support::env::{AccountId, Namespace, Region};
 use crate::support::fault;
@@ -154,12 +155,24 @@ impl Job {
     }
 }
 
+/// Notes in an open job what its lanes have done, if it has any.
+async fn count(view: &impl Snapshot, job: &mut Job) -> Result<(), Error> {
+    if let Work::BulkPut(bulk_put) = job.work {
+        let (counts, usage) = sum(&lanes_of(view, &job.id, bulk_put.lanes).await?);
+        job.counts = Counts { items: counts.written, bytes: usage.table };
+    }
+    Ok(())
+}
+
 impl<S: Store> Engine<S> {
     /// Jobs of an account and region, or of all: those that have not ended, and those that ended in the last
     /// 35 days. The newest of each come first, at most `limit` of both together.
     pub async fn jobs(&self, namespace: Option<&Namespace>, limit: usize) -> Result<Vec<JobView>, Error> {
         let view = self.store().snapshot().await.map_err(|error| fault::storage(&error))?;
         let mut jobs = row::open(&view, usize::MAX).await?;
+        for job in &mut jobs {
+            count(&view, job).await?;
+        }
         jobs.reverse();
         jobs.extend(row::ended(&view, usize::MAX).await?);
         jobs.retain(|job| namespace.is_none_or(|namespace| job.namespace() == *namespace));
@@ -170,6 +183,10 @@ impl<S: Store> Engine<S> {
     /// The job of an id; `None` if there is none, or no longer.
     pub async fn job(&self, id: &str) -> Result<Option<JobView>, Error> {
         let view = self.store().snapshot().await.map_err(|error| fault::storage(&error))?;
-        Ok(row::find(&view, id).await?.map(JobView::from))
+        let mut found = row::find(&view, id).await?;
+        if let Some(job) = found.as_mut().filter(|job| job.ended_ms.is_none()) {
+            count(&view, job).await?;
+        }
+        Ok(found.map(JobView::from))
     }
 }

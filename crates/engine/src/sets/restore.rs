@@ -395,6 +395,7 @@ fn renamed(source: Table, place: &Namespace, new: NewName<'_>, (id, now_ms): (Ta
         copied_bytes: None,
         history: History::default(),
         filling: None,
+        bulk_put: None,
         // They may speak of the source alone.
         later: Vec::new(),
         ..source

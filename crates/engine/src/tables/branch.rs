@@ -212,6 +212,7 @@ pub(crate) fn copy_of(source: &Table, to: &Namespace, id: TableId, public_id: &s
         // A branch begins without history.
         history: History::default(),
         filling: None,
+        bulk_put: None,
         doomed_indexes: Vec::new(),
         // They may be ignored, and may speak of the source alone.
         later: Vec::new(),

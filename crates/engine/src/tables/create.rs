@@ -212,6 +212,7 @@ pub(crate) fn new_table(namespace: &Namespace, request: &CreateTable, id: TableI
         copied_bytes: None,
         history: History::default(),
         filling: None,
+        bulk_put: None,
         later: Vec::new(),
         seen: Seen::default(),
     }

@@ -5,6 +5,7 @@
 
 use keywright_semantics::error::{Error, ErrorKind};
 use keywright_semantics::limits::GLOBAL_INDEXES_MAX;
+use keywright_semantics::messages::bulk::being_bulk_put;
 use keywright_semantics::messages::table as messages;
 use keywright_semantics::messages::table::UnitsChange;
 use keywright_semantics::request::parts::{BillingMode, TableClass};
@@ -173,6 +174,9 @@ impl Update<'_> {
             return Err(too_many());
         }
         let creates = updates.iter().any(|update| matches!(update, IndexUpdate::Create(_)));
+        if creates && table.bulk_put.is_some() {
+            return Err(in_use(being_bulk_put(&table.name)));
+        }
         let globals = table.schema.indexes.iter().filter(|index| index.kind == IndexKind::Global).count();
         if creates && globals >= GLOBAL_INDEXES_MAX {
             return Err(Error::new(ErrorKind::LimitExceeded, messages::INDEX_LIMIT));

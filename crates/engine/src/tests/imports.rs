@@ -1,11 +1,11 @@
 //! Imports, with a caller that has the records in memory: the table and its indexes are those of puts in the
-//! same order, whatever becomes of single commits.
+//! same order, also if single commits fail or have an unknown outcome.
 
 use bytes::Bytes;
 use keywright_semantics::request::parts::{
     ImportTableParts, InputFormat, S3BucketSourceParts, TableCreationParametersParts,
 };
-use keywright_semantics::request::{Fingerprint, ImportTable, Request};
+use keywright_semantics::request::{FileRecord, Fingerprint, ImportTable, Request};
 use keywright_semantics::response::{ImportDescription, ImportStatus, Response};
 use keywright_semantics::value::Item;
 use keywright_store::Store;
@@ -81,8 +81,11 @@ fn read_all(bed: &Bed<FlakyStore>, store: &FlakyStore) {
         .expect("it is noted")
         .expect("it is the job");
     for (number, story) in (0..RECORDS).step_by(100).zip(STORIES.into_iter().cycle()) {
-        let pieces: Vec<Piece> =
-            (number..number + 100).map(|number| piece(number, Read::Item(row(number)))).collect();
+        let pieces: Vec<Piece> = (number..number + 100)
+            .map(|number| {
+                piece(number, Read::Record(Box::new(FileRecord { item: row(number), condition: None })))
+            })
+            .collect();
         store.next(story);
         let before = job(bed);
         block_on(bed.engine.import(&before, &pieces)).expect("it is settled").expect("it is the job");
@@ -96,7 +99,7 @@ fn read_all(bed: &Bed<FlakyStore>, store: &FlakyStore) {
 }
 
 #[test]
-fn a_table_is_that_of_puts_in_the_order_of_the_records_whatever_becomes_of_commits() {
+fn a_table_is_that_of_puts_in_the_order_of_the_records_also_if_commits_fail() {
     let store = FlakyStore::default();
     let bed = open(store.clone(), EngineConfig::default());
     let begun = begin(&bed, "Shop");

@@ -4,6 +4,7 @@
 mod backups;
 mod batches;
 mod branches;
+mod bulk_puts;
 mod capacity;
 mod client_bounds;
 mod conflicts;

@@ -7,7 +7,7 @@ use keywright_semantics::event_sources::fault::FaultKind;
 use keywright_semantics::event_sources::request::{Create, List, Request, Start, Update};
 use keywright_semantics::event_sources::settings::{Changes, Settings};
 use keywright_semantics::event_sources::target::Target;
-use keywright_semantics::event_sources::view::{Mapping, Response, State};
+use keywright_semantics::event_sources::view::{Counts, Failure, Mapping, Response, State};
 use keywright_semantics::request::parts::StreamViewType;
 use keywright_semantics::schema::{KeyType, TableSchema};
 use keywright_store::Store;
@@ -69,6 +69,10 @@ impl<S: Store> Bench<S> {
 
     fn note_trigger(&self, lane: &TriggerLane, progress: TriggerProgress) -> Option<TriggerLane> {
         block_on(self.engine.note_trigger(lane, progress)).expect("the store answers")
+    }
+
+    fn is_unchanged(&self, lane: &TriggerLane) -> bool {
+        block_on(self.engine.is_trigger_unchanged(lane)).expect("the store answers")
     }
 
     fn change(&self, pk: &str, number: i64) {
@@ -182,6 +186,82 @@ fn lanes_divide_the_items_and_keep_each_items_order_also_when_their_number_chang
     assert_eq!(lanes.len(), 2);
     let again: usize = lanes.iter().map(|lane| bench.read(lane).0.len()).sum();
     assert_eq!(again, 100);
+}
+
+#[test]
+fn a_lane_of_the_number_of_lanes_before_notes_nothing_also_where_its_place_is_the_same() {
+    let bench = streaming(EngineConfig::default());
+    let settings = Settings { parallelization: 2, ..function("f") };
+    let uuid = bench.trigger(Start::TrimHorizon, settings).expect("it is new").uuid;
+    bench.change("a", 1);
+    for lane in bench.lanes() {
+        let (_, progress) = bench.read(&lane);
+        bench.note_trigger(&lane, progress).expect("nobody else has moved it");
+    }
+    (0..20).for_each(|pk| bench.change(&format!("p{pk}"), 2));
+    let before = bench.lanes().remove(0);
+    let (of_lane, progress) = bench.read(&before);
+    assert!((1..20).contains(&of_lane.len()), "the other lane has some");
+    assert!(bench.is_unchanged(&before));
+    let changes = Changes { parallelization: Some(1), ..Changes::default() };
+    bench.change_trigger(&uuid, None, changes).expect("it is there");
+    assert!(!bench.is_unchanged(&before));
+    assert!(bench.note_trigger(&before, progress).is_none(), "the records of the other lane would be lost");
+    let whole = bench.lanes().remove(0);
+    assert_eq!(bench.read(&whole).0.len(), 20);
+    bench.change_trigger(&uuid, Some(false), Changes::default()).expect("it is there");
+    assert!(!bench.is_unchanged(&whole), "nothing is begun for a mapping that is disabled");
+}
+
+#[test]
+fn a_lane_that_has_lost_records_goes_on_after_them_also_if_none_follow() {
+    let bench = streaming(EngineConfig { stream_shard_open_ms_max: 3 * DAY_MS, ..EngineConfig::default() });
+    bench.trigger(Start::TrimHorizon, function("f")).expect("it is new");
+    bench.change("a", 1);
+    let lane = bench.lanes().remove(0);
+    let (_, progress) = bench.read(&lane);
+    let lane = bench.note_trigger(&lane, progress).expect("nobody else has moved it");
+    bench.change("a", 2);
+    let now_ms = bench.env.now_ms.fetch_add(2 * DAY_MS, Ordering::Relaxed) + 2 * DAY_MS;
+    for _ in 0..3 {
+        block_on(bench.engine.step(now_ms));
+    }
+    let page = |after| {
+        let page = block_on(bench.engine.trigger_records(&lane, after, (1_000, 1 << 20)));
+        page.expect("the store answers").expect("the shard is there")
+    };
+    let lost = page(lane.progress.after);
+    assert!(lost.records.is_empty() && lost.lost_to > lane.progress.after);
+    assert_eq!(page(lost.lost_to).lost_to, None, "it is said once");
+}
+
+#[test]
+fn what_a_shard_has_counted_stays_when_it_is_forgotten_before_it_was_delivered() {
+    let bench = streaming(EngineConfig { stream_shard_open_ms_max: DAY_MS, ..EngineConfig::default() });
+    let uuid = bench.trigger(Start::TrimHorizon, function("f")).expect("it is new").uuid;
+    bench.change("a", 1);
+    let lane = bench.lanes().remove(0);
+    let (_, progress) = bench.read(&lane);
+    let counts = Counts { delivered: 1, ..Counts::default() };
+    let failure = Some(Failure { at_ms: 0, text: "no answer".to_owned(), is_present: true });
+    bench.note_trigger(&lane, TriggerProgress { counts, failure, ..progress }).expect("nobody has moved it");
+    let get = || bench.mapped(Request::Get(uuid.clone())).expect("it is there");
+    let mut seen = Vec::new();
+    for _ in 0..8 {
+        let now_ms = bench.env.now_ms.fetch_add(DAY_MS / 2, Ordering::Relaxed) + DAY_MS / 2;
+        for _ in 0..3 {
+            block_on(bench.engine.step(now_ms));
+        }
+        for later in bench.lanes().iter().filter(|later| later.shard_id != lane.shard_id) {
+            let (_, progress) = bench.read(later);
+            bench.note_trigger(later, progress).expect("nobody else has moved it");
+        }
+        seen.push(get().failure);
+    }
+    assert_eq!(get().counts.delivered, 1);
+    let is_lost = |failure: &Failure| !failure.is_present && failure.text.contains("lost");
+    assert!(seen.iter().flatten().any(is_lost), "{seen:?}");
+    assert!(seen.last().is_some_and(|last| last.as_ref().is_none_or(|last| !last.is_present)), "{seen:?}");
 }
 
 #[test]

@@ -49,8 +49,8 @@ pub struct TriggerPage {
     pub last: Option<TriggerPosition>,
     /// Whether the shard has ended.
     pub is_at_end: bool,
-    /// Whether records were trimmed that the lane has not seen.
-    pub has_lost: bool,
+    /// The last of the records that were trimmed before the lane has seen them.
+    pub lost_to: Option<TriggerPosition>,
 }
 
 /// A window whose state is passed on.
@@ -107,6 +107,13 @@ pub struct TriggerLane {
     stream: StreamRef,
     shard: u32,
     row: Option<Bytes>,
+}
+
+impl TriggerLane {
+    /// Lanes of each shard.
+    fn lanes(&self) -> u32 {
+        self.settings.parallelization.max(1)
+    }
 }
 
 impl From<Place> for TriggerProgress {
@@ -240,20 +247,28 @@ impl<S: Store> Engine<S> {
         let Some(shard) = stream.log.shard(lane.shard) else { return Ok(None) };
         let after = after.map(|after| after.0);
         let horizon = shard.trimmed.and_then(just_before);
-        let has_lost = after.is_some() && after < horizon;
+        let lost_to = horizon.filter(|_| after.is_some() && after < horizon).map(TriggerPosition);
         let bounds = PageBounds { after: after.max(horizon), entries_max: records_max, bytes_max };
         let page = shard_page(self, (&found.table, stream, shard), bounds).await?;
         let last = page.records.last().map(|(position, _)| TriggerPosition(*position));
-        let lanes = lane.settings.parallelization.max(1);
+        let lanes = lane.lanes();
         let own = |(_, record): &(LogPosition, StreamRecord)| {
             lanes == 1 || lane_of(&found.table, record, lanes) == lane.lane
         };
         let record = |(position, record)| TriggerRecord { position: TriggerPosition(position), record };
         let records = page.records.into_iter().filter(own).map(record).collect();
-        Ok(Some(TriggerPage { records, last, is_at_end: page.is_at_end, has_lost }))
+        Ok(Some(TriggerPage { records, last, is_at_end: page.is_at_end, lost_to }))
     }
 
-    /// Notes how far a lane has come. `None`: another process has moved it, or the mapping is gone.
+    /// Whether the mapping of a lane is as the lane knows it: neither changed nor disabled nor deleted.
+    pub async fn is_trigger_unchanged(&self, lane: &TriggerLane) -> Result<bool, Error> {
+        let found = self.store().get(&row::key(&lane.uuid)).await.map_err(|error| fault::storage(&error))?;
+        let Some(found) = found else { return Ok(false) };
+        Ok(Stored::decode(&found)?.generation == lane.generation)
+    }
+
+    /// Notes how far a lane has come. `None`: another process has moved it, or the mapping is gone or has
+    /// another number of lanes.
     pub async fn note_trigger(
         &self,
         lane: &TriggerLane,
@@ -271,7 +286,9 @@ impl<S: Store> Engine<S> {
             let begun = self.store().begin_with(&keys).await;
             let (mut txn, rows) = begun.map_err(|error| fault::storage(&error))?;
             let [mapping, place] = rows.as_slice() else { return Err(fault::internal()) };
-            if mapping.is_none() {
+            let Some(mapping) = mapping else { return Ok(None) };
+            // Among another number of lanes this one has other records, and its place may be equal by chance.
+            if Stored::decode(mapping)?.lanes() != lane.lanes() {
                 return Ok(None);
             }
             if place.as_ref() == Some(&new) {
@@ -307,10 +324,12 @@ impl<S: Store> Engine<S> {
         Ok(())
     }
 
-    /// Removes the places of shards that are forgotten. What they have counted goes to a shard that is done
-    /// and still there, of which no place moves.
+    /// Removes the places of shards that are forgotten, also of those that were not delivered to their end.
+    /// What they have counted goes to a shard that is done and still there, of which no place moves.
     async fn forget_places(&self, stored: &Stored, log: &ChangeLog, kept: &[Kept]) -> Result<(), Error> {
-        let is_old = |kept: &&Kept| kept.place.is_done && log.shard(kept.shard).is_none();
+        // Over a shared store, this process may not have seen the newest shard yet.
+        let newest = log.shards.iter().map(|shard| shard.number).max();
+        let is_old = |kept: &&Kept| log.shard(kept.shard).is_none() && Some(kept.shard) < newest;
         let old: Vec<&Kept> = kept.iter().filter(is_old).collect();
         let heir = kept.iter().find(|kept| kept.place.is_done && log.shard(kept.shard).is_some());
         let (Some(heir), false) = (heir, old.is_empty()) else { return Ok(()) };
@@ -323,7 +342,11 @@ impl<S: Store> Engine<S> {
         }
         let counts = old.iter().map(|old| Counts::from(old.place.counts));
         let counts = counts.fold(Counts::from(heir.place.counts), Counts::plus);
-        txn.put(key, Place { counts: counts.into(), ..heir.place.clone() }.encode());
+        let mut place = Place { counts: counts.into(), ..heir.place.clone() };
+        if old.iter().any(|old| !old.place.is_done) {
+            place.failure = Some(Failure::lost(self.env().now_ms()).into());
+        }
+        txn.put(key, place.encode());
         for old in old {
             txn.delete(row::place_key(&stored.uuid, old.shard, old.lane));
         }

@@ -24,7 +24,8 @@ const MAPPINGS_MAX: usize = 1_000;
 /// Why a mapping is in its state.
 const BY_USER: &str = "User action";
 
-/// The key of a row that each creation writes: of two at a time, the later one sees the other's mapping.
+/// The key of a row that each creation and each new target writes: of two at a time, the later one sees the
+/// other's mapping.
 fn creations_key() -> Bytes {
     [&[Space::TriggerPlaces.byte()], &b"creations"[..]].concat().into()
 }
@@ -278,7 +279,11 @@ pub(super) async fn update<S: Store>(
             generation: before.generation + 1,
             ..before.clone()
         };
-        Ok((replacement(&seen, &before, &after), (after, kind)))
+        let mut writes = replacement(&seen, &before, &after);
+        if update.changes.target.is_some() {
+            writes.push((creations_key(), Some(row::start_row(seen.version))));
+        }
+        Ok((writes, (after, kind)))
     };
     let (after, kind) = commit(engine, &update.uuid, make).await?;
     let state = match kind {

@@ -304,6 +304,9 @@ async fn commit<S: Store>(
             txn.put(key.clone(), Bytes::new());
         }
         txn.put(own.key.clone(), own.value.clone());
+        for (key, value) in &own.others {
+            txn.put(key.clone(), value.clone());
+        }
     }
     // Without writes there is nothing to commit: all conditions held on the version that was read.
     if !writes {

@@ -25,6 +25,8 @@ pub(crate) struct NewProgress {
     pub before: Bytes,
     /// Each of its values differs from the one before.
     pub after: MakeProgress,
+    /// Other rows of the job, with their keys.
+    pub others: Vec<(Bytes, Bytes)>,
 }
 
 /// A row of a group.
@@ -49,6 +51,8 @@ pub(crate) struct PendingRow {
     pub value: Bytes,
     /// A token has a second row, in the order of expiry.
     pub expiry_key: Option<Bytes>,
+    /// A job may have more.
+    pub others: Vec<(Bytes, Bytes)>,
 }
 
 impl OwnRow {
@@ -79,12 +83,14 @@ impl OwnRow {
                     key: token.key.clone(),
                     value: row.encode(),
                     expiry_key: Some(row.expiry_key(&token.key)),
+                    others: Vec::new(),
                 }
             }
             Self::Progress(progress) => {
                 let value = (progress.after)(outcomes);
                 assert_ne!(value, progress.before, "a commit of unknown outcome shows in its job's row");
-                PendingRow { key: progress.key.clone(), value, expiry_key: None }
+                let (key, others) = (progress.key.clone(), progress.others.clone());
+                PendingRow { key, value, expiry_key: None, others }
             }
         }
     }

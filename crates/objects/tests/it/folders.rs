@@ -133,9 +133,11 @@ fn what_a_killed_writer_left_is_not_listed_and_can_be_removed() {
     let folder = folder();
     put(&folder.bucket, "data/1", "x");
     let data = folder.buckets.path().join(NAME).join("data");
-    for name in ["2#1", "1#12", "3#x"] {
+    for name in ["2#1", "1#12", "3#x", "4#1"] {
         fs::write(data.join(name), "half").unwrap();
     }
+    assert_eq!(folder.bucket.remove_unfinished_of("data/4").unwrap(), 1);
+    assert_eq!(folder.bucket.remove_unfinished_of("5").unwrap(), 0);
     assert_eq!(list(&folder.bucket, "", None, 9), ["data/1", "data/3#x"]);
     assert_eq!(folder.bucket.remove_unfinished("data").unwrap(), 2);
     assert_eq!(folder.bucket.remove_unfinished("none").unwrap(), 0);

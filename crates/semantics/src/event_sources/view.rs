@@ -73,6 +73,14 @@ pub struct Failure {
     pub is_present: bool,
 }
 
+impl Failure {
+    /// Records were trimmed before they were delivered.
+    pub fn lost(at_ms: u64) -> Self {
+        let text = "records were older than a day before they could be delivered, and are lost";
+        Self { at_ms, text: text.to_owned(), is_present: false }
+    }
+}
+
 /// A mapping.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mapping {

@@ -1,7 +1,7 @@
 //! Messages about policies and denied requests.
 //!
 //! Sources: the service's answers to denied requests as quoted in public reports; a public catalogue of live
-//! measurements of resource policies (2026); IAM's answers to malformed documents as quoted in public reports.
+//! measurements of resource policies (2026); IAM's answers to malformed documents, as quoted in reports.
 
 /// What kind of policy decided a denied request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

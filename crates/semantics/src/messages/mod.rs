@@ -5,6 +5,7 @@
 pub mod access;
 pub mod auth;
 pub mod backup;
+pub mod bulk;
 pub mod cancellation;
 pub mod data_plane;
 pub mod destination;

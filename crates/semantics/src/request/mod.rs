@@ -4,6 +4,7 @@
 pub mod backups;
 pub mod batch_get_item;
 pub mod batch_write_item;
+pub mod bulk_operations;
 mod checks;
 pub mod common;
 pub mod conditional_write;
@@ -49,6 +50,9 @@ pub use backups::{
 };
 pub use batch_get_item::{BatchGetItem, BatchGetTable};
 pub use batch_write_item::{BatchWrite, BatchWriteItem, BatchWriteTable};
+pub use bulk_operations::{
+    BulkInput, BulkOutput, CancelBulkOperation, DescribeBulkOperation, ListBulkOperations, StartBulkPutItems,
+};
 pub use common::{Consistency, OnConditionFailure, SelectMode, SortOrder};
 pub use conditional_write::ConditionalWrite;
 pub use contributor_insights::{
@@ -104,12 +108,14 @@ pub enum Request {
     BatchExecuteStatement(BatchExecuteStatement),
     BatchGetItem(BatchGetItem),
     BatchWriteItem(BatchWriteItem),
+    CancelBulkOperation(CancelBulkOperation),
     CreateBackup(CreateBackup),
     CreateTable(Box<CreateTable>),
     DeleteBackup(DeleteBackup),
     DeleteItem(Box<DeleteItem>),
     DeleteTable(DeleteTable),
     DescribeBackup(DescribeBackup),
+    DescribeBulkOperation(DescribeBulkOperation),
     DescribeContinuousBackups(DescribeContinuousBackups),
     DescribeContributorInsights(DescribeContributorInsights),
     DescribeEndpoints,
@@ -130,6 +136,7 @@ pub enum Request {
     GetShardIterator(GetShardIterator),
     ImportTable(Box<ImportTable>),
     ListBackups(Box<ListBackups>),
+    ListBulkOperations(ListBulkOperations),
     ListContributorInsights(ListContributorInsights),
     ListExports(ListExports),
     ListImports(Box<ListImports>),
@@ -141,6 +148,7 @@ pub enum Request {
     RestoreTableFromBackup(Box<RestoreTableFromBackup>),
     RestoreTableToPointInTime(Box<RestoreTableToPointInTime>),
     Scan(Box<Scan>),
+    StartBulkPutItems(Box<StartBulkPutItems>),
     TagResource(TagResource),
     TransactGetItems(TransactGetItems),
     TransactWriteItems(TransactWriteItems),

@@ -136,6 +136,60 @@ impl BillingMode {
     }
 }
 
+/// `BulkOperationInputFormat` of the service model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BulkOperationInputFormat {
+    /// `DYNAMODB_JSON` on the wire.
+    DynamodbJson,
+    /// `ION` on the wire.
+    Ion,
+}
+
+impl BulkOperationInputFormat {
+    /// All values, in the service model's order.
+    pub const ALL: &'static [Self] = &[Self::DynamodbJson, Self::Ion];
+
+    /// The name on the wire.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::DynamodbJson => "DYNAMODB_JSON",
+            Self::Ion => "ION",
+        }
+    }
+
+    /// The value of that name, if there is one.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|value| value.name() == name)
+    }
+}
+
+/// `BulkOperationPerformanceTier` of the service model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BulkOperationPerformanceTier {
+    /// `STANDARD` on the wire.
+    Standard,
+    /// `ACCELERATED` on the wire.
+    Accelerated,
+}
+
+impl BulkOperationPerformanceTier {
+    /// All values, in the service model's order.
+    pub const ALL: &'static [Self] = &[Self::Standard, Self::Accelerated];
+
+    /// The name on the wire.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Standard => "STANDARD",
+            Self::Accelerated => "ACCELERATED",
+        }
+    }
+
+    /// The value of that name, if there is one.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|value| value.name() == name)
+    }
+}
+
 /// `ComparisonOperator` of the service model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ComparisonOperator {
@@ -531,6 +585,33 @@ impl MultiRegionConsistency {
         match self {
             Self::Eventual => "EVENTUAL",
             Self::Strong => "STRONG",
+        }
+    }
+
+    /// The value of that name, if there is one.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|value| value.name() == name)
+    }
+}
+
+/// `OutputTypeEnum` of the service model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum OutputTypeEnum {
+    /// `ERROR` on the wire.
+    Error,
+    /// `CONDITION_CHECK_FAILURE` on the wire.
+    ConditionCheckFailure,
+}
+
+impl OutputTypeEnum {
+    /// All values, in the service model's order.
+    pub const ALL: &'static [Self] = &[Self::Error, Self::ConditionCheckFailure];
+
+    /// The name on the wire.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Error => "ERROR",
+            Self::ConditionCheckFailure => "CONDITION_CHECK_FAILURE",
         }
     }
 
@@ -1052,6 +1133,13 @@ pub struct BatchWriteItemParts {
     pub return_item_collection_metrics: Option<ReturnItemCollectionMetrics>,
 }
 
+/// `CancelBulkOperationInput` of the service model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CancelBulkOperationParts {
+    /// Member `BulkOperationArn`, 37 to 1024 characters.
+    pub bulk_operation_arn: String,
+}
+
 /// `Condition` of the service model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ConditionParts {
@@ -1261,6 +1349,13 @@ pub struct DeleteVectorIndexActionParts {
 pub struct DescribeBackupParts {
     /// Member `BackupArn`, 37 to 1024 characters.
     pub backup_arn: String,
+}
+
+/// `DescribeBulkOperationInput` of the service model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DescribeBulkOperationParts {
+    /// Member `BulkOperationArn`, 37 to 1024 characters.
+    pub bulk_operation_arn: String,
 }
 
 /// `DescribeContinuousBackupsInput` of the service model.
@@ -1564,6 +1659,21 @@ pub struct InputFormatOptionsParts {
     pub csv: Option<CsvOptionsParts>,
 }
 
+/// `InputS3Configuration` of the service model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct InputS3ConfigurationParts {
+    /// Member `S3BucketOwner`.
+    pub s3_bucket_owner: Option<String>,
+    /// Member `S3Bucket`, at most 255 characters.
+    pub s3_bucket: String,
+    /// Member `S3KeyPrefix`, at most 1024 characters.
+    pub s3_key_prefix: Option<String>,
+    /// Member `InputFormat`.
+    pub input_format: BulkOperationInputFormat,
+    /// Member `InputCompressionType`.
+    pub input_compression_type: Option<InputCompressionType>,
+}
+
 /// `KeySchemaElement` of the service model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KeySchemaElementParts {
@@ -1603,6 +1713,15 @@ pub struct ListBackupsParts {
     pub exclusive_start_backup_arn: Option<String>,
     /// Member `BackupType`.
     pub backup_type: Option<BackupTypeFilter>,
+}
+
+/// `ListBulkOperationsInput` of the service model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ListBulkOperationsParts {
+    /// Member `MaxResults`, 1 to 25.
+    pub max_results: Option<i64>,
+    /// Member `NextToken`, 1 to 1024 characters.
+    pub next_token: Option<String>,
 }
 
 /// `ListContributorInsightsInput` of the service model.
@@ -1692,6 +1811,23 @@ pub struct OnDemandThroughputParts {
     pub max_read_request_units: Option<i64>,
     /// Member `MaxWriteRequestUnits`.
     pub max_write_request_units: Option<i64>,
+}
+
+/// `OutputS3Configuration` of the service model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct OutputS3ConfigurationParts {
+    /// Member `S3BucketOwner`.
+    pub s3_bucket_owner: Option<String>,
+    /// Member `S3Bucket`, at most 255 characters.
+    pub s3_bucket: Option<String>,
+    /// Member `S3KeyPrefix`, at most 1024 characters.
+    pub s3_key_prefix: Option<String>,
+    /// Member `S3SseAlgorithm`.
+    pub s3_sse_algorithm: Option<S3SseAlgorithm>,
+    /// Member `S3SseKmsKeyId`, 1 to 2048 characters.
+    pub s3_sse_kms_key_id: Option<String>,
+    /// Member `OutputType`.
+    pub output_type: Vec<OutputTypeEnum>,
 }
 
 /// `ParameterizedStatement` of the service model.
@@ -1963,6 +2099,23 @@ pub struct SseSpecificationParts {
     pub sse_type: Option<SseType>,
     /// Member `KMSMasterKeyId`, 1 or more characters.
     pub kms_master_key_id: Option<String>,
+}
+
+/// `StartBulkPutItemsInput` of the service model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StartBulkPutItemsParts {
+    /// Member `ClientToken`.
+    pub client_token: Option<String>,
+    /// Member `InputS3Configuration`.
+    pub input_s3_configuration: InputS3ConfigurationParts,
+    /// Member `OutputS3Configuration`.
+    pub output_s3_configuration: OutputS3ConfigurationParts,
+    /// Member `TableName`, 1 to 255 characters.
+    pub table_name: String,
+    /// Member `MaxWriteRequestUnits`, 1024 or more.
+    pub max_write_request_units: Option<i64>,
+    /// Member `PerformanceTier`.
+    pub performance_tier: Option<BulkOperationPerformanceTier>,
 }
 
 /// `StreamSpecification` of the service model.

@@ -46,12 +46,14 @@ impl Request {
             Self::BatchExecuteStatement(_) => Operation::BatchExecuteStatement,
             Self::BatchGetItem(_) => Operation::BatchGetItem,
             Self::BatchWriteItem(_) => Operation::BatchWriteItem,
+            Self::CancelBulkOperation(_) => Operation::CancelBulkOperation,
             Self::CreateBackup(_) => Operation::CreateBackup,
             Self::CreateTable(_) => Operation::CreateTable,
             Self::DeleteBackup(_) => Operation::DeleteBackup,
             Self::DeleteItem(_) => Operation::DeleteItem,
             Self::DeleteTable(_) => Operation::DeleteTable,
             Self::DescribeBackup(_) => Operation::DescribeBackup,
+            Self::DescribeBulkOperation(_) => Operation::DescribeBulkOperation,
             Self::DescribeContinuousBackups(_) => Operation::DescribeContinuousBackups,
             Self::DescribeContributorInsights(_) => Operation::DescribeContributorInsights,
             Self::DescribeEndpoints => Operation::DescribeEndpoints,
@@ -72,6 +74,7 @@ impl Request {
             Self::GetShardIterator(_) => Operation::GetShardIterator,
             Self::ImportTable(_) => Operation::ImportTable,
             Self::ListBackups(_) => Operation::ListBackups,
+            Self::ListBulkOperations(_) => Operation::ListBulkOperations,
             Self::ListContributorInsights(_) => Operation::ListContributorInsights,
             Self::ListExports(_) => Operation::ListExports,
             Self::ListImports(_) => Operation::ListImports,
@@ -83,6 +86,7 @@ impl Request {
             Self::RestoreTableFromBackup(_) => Operation::RestoreTableFromBackup,
             Self::RestoreTableToPointInTime(_) => Operation::RestoreTableToPointInTime,
             Self::Scan(_) => Operation::Scan,
+            Self::StartBulkPutItems(_) => Operation::StartBulkPutItems,
             Self::TagResource(_) => Operation::TagResource,
             Self::TransactGetItems(_) => Operation::TransactGetItems,
             Self::TransactWriteItems(_) => Operation::TransactWriteItems,
@@ -169,6 +173,9 @@ impl Request {
             Self::UntagResource(request) => one(own, Resource::of_arn(&request.resource.arn)),
             Self::DeleteBackup(request) => one(own, backup(&request.backup)),
             Self::DescribeBackup(request) => one(own, backup(&request.backup)),
+            Self::StartBulkPutItems(request) => one(own, table(&request.table)),
+            Self::DescribeBulkOperation(request) => one(own, transfer(&request.operation)),
+            Self::CancelBulkOperation(request) => one(own, transfer(&request.operation)),
             Self::ImportTable(request) => one(own, Resource::Table(Cow::Borrowed(&request.creation.name))),
             Self::DescribeImport(request) => {
                 one(own, Resource::Transfer(Cow::Borrowed(&request.import.as_given)))
@@ -186,9 +193,10 @@ impl Request {
                 one(own, Resource::Account { only })
             }
             Self::ListContributorInsights(request) => one(own, account(request.table.as_ref())),
-            Self::DescribeEndpoints | Self::DescribeLimits | Self::ListTables(_) => {
-                Touches::account(Action::Operation(own))
-            }
+            Self::DescribeEndpoints
+            | Self::DescribeLimits
+            | Self::ListBulkOperations(_)
+            | Self::ListTables(_) => Touches::account(Action::Operation(own)),
         }
     }
 

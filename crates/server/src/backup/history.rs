@@ -7,8 +7,8 @@ use keywright_model::json::Json;
 use keywright_semantics::value::Item;
 
 use super::difference::{attributes, differences};
-use crate::client::aws_settings::named_endpoint;
-use crate::client::endpoint::{Client, Credentials, Endpoint, OwnCall, block_on};
+use crate::client::endpoint::{Client, OwnCall, block_on};
+use crate::client::endpoint_arguments::EndpointArguments;
 use crate::client::key_argument;
 use crate::client::time_argument::TimeArgument;
 use crate::data::table::explained;
@@ -23,7 +23,6 @@ const CALL: OwnCall = OwnCall { name: "History", path: PATH };
 /// Lists the versions of an item, newest first, each with the differences to the one before it. The table
 /// needs point-in-time recovery, and the versions reach back as far as it does.
 #[derive(Debug, Args)]
-#[expect(clippy::doc_markdown, reason = "these are texts for a terminal")]
 pub(crate) struct HistoryArguments {
     /// The table
     table: String,
@@ -40,12 +39,8 @@ pub(crate) struct HistoryArguments {
     /// Print JSON: a version in each line, or the item with `--at`
     #[arg(long)]
     json: bool,
-    /// The endpoint, such as `http://localhost:8000` [default: AWS_ENDPOINT_URL_DYNAMODB, AWS_ENDPOINT_URL, or
-    /// that of the profile]
-    #[arg(long, alias = "endpoint-url", value_name = "URL")]
-    endpoint: Option<Endpoint>,
     #[command(flatten)]
-    credentials: Credentials,
+    endpoint: EndpointArguments,
 }
 
 /// A version as the endpoint answered it.
@@ -59,9 +54,9 @@ struct Version {
 
 /// Runs the command. An error is a message for the person at the terminal.
 pub(crate) fn run(arguments: &HistoryArguments) -> Result<(), Failure> {
-    let target = named_endpoint(arguments.endpoint.as_ref())?;
+    let target = arguments.endpoint.target()?;
     block_on(async {
-        let mut client = Client::connect(&target.endpoint, &arguments.credentials).await?;
+        let mut client = arguments.endpoint.connect(&target).await?;
         match arguments.at {
             Some(at) => show_item(&mut client, arguments, at).await,
             None => show_versions(&mut client, arguments).await,

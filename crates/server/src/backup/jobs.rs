@@ -5,12 +5,13 @@ use std::time::Duration;
 use clap::Args;
 use keywright_model::json::Json;
 
-use crate::client::aws_settings::named_endpoint;
-use crate::client::endpoint::{Client, Credentials, Endpoint, OwnCall, Refusal, block_on};
+use crate::client::endpoint::{Client, OwnCall, Refusal, block_on};
+use crate::client::endpoint_arguments::EndpointArguments;
+use crate::client::listing;
 use crate::http::jobs::{PATH, Question, request};
 use crate::process::failure::Failure;
 use crate::process::foreign::inline;
-use crate::process::{output, timestamp};
+use crate::process::timestamp;
 
 const CALL: OwnCall = OwnCall { name: "Jobs", path: PATH };
 
@@ -23,7 +24,6 @@ const MISSES_MAX: u32 = 10;
 ///
 /// Shows the jobs of the account and region that have not ended, and those that ended in the last 35 days.
 #[derive(Debug, Args)]
-#[expect(clippy::doc_markdown, reason = "these are texts for a terminal")]
 pub(crate) struct JobsArguments {
     /// Show this job only
     id: Option<String>,
@@ -34,36 +34,20 @@ pub(crate) struct JobsArguments {
     /// Print JSON, a job in each line
     #[arg(long)]
     json: bool,
-    /// The endpoint, such as `http://localhost:8000` [default: AWS_ENDPOINT_URL_DYNAMODB, AWS_ENDPOINT_URL, or
-    /// that of the profile]
-    #[arg(long, alias = "endpoint-url", value_name = "URL")]
-    endpoint: Option<Endpoint>,
     #[command(flatten)]
-    credentials: Credentials,
+    endpoint: EndpointArguments,
 }
 
 /// Runs the command. An error is a message for the person at the terminal.
 pub(crate) fn run(arguments: &JobsArguments) -> Result<(), Failure> {
-    let target = named_endpoint(arguments.endpoint.as_ref())?;
+    let target = arguments.endpoint.target()?;
     let limit = usize::try_from(arguments.limit).unwrap_or(usize::MAX);
     let question = arguments.id.clone().map_or(Question::Newest(limit), Question::One);
     let jobs = block_on(async {
-        let mut client = Client::connect(&target.endpoint, &arguments.credentials).await?;
+        let mut client = arguments.endpoint.connect(&target).await?;
         Ok(client.call_again(CALL, &request(&question)).await?)
     })?;
-    let jobs = jobs.get("jobs").map(Json::elements).unwrap_or_default();
-    for job in jobs {
-        if arguments.json {
-            output::say(&job.compact());
-        } else {
-            for line in lines(job) {
-                output::say(&line);
-            }
-        }
-    }
-    if jobs.is_empty() && !arguments.json {
-        output::note("There are no jobs.");
-    }
+    listing::print(&jobs, "jobs", arguments.json, lines, "There are no jobs.");
     Ok(())
 }
 

@@ -11,9 +11,10 @@ use keywright_workbench::price::{Item as Priced, Prices, TODAY};
 
 use super::difference::{attributes, differences, shown};
 use super::jobs::follow;
-use crate::client::aws_settings::{Target, named_endpoint};
+use crate::client::aws_settings::Target;
 use crate::client::confirm::{confirm, confirm_always};
-use crate::client::endpoint::{Client, Credentials, Endpoint, OwnCall, block_on};
+use crate::client::endpoint::{Client, OwnCall, block_on};
+use crate::client::endpoint_arguments::EndpointArguments;
 use crate::client::key_argument::{self, Names};
 use crate::client::progress::{Bar, Spinner};
 use crate::client::time_argument::TimeArgument;
@@ -33,7 +34,6 @@ const EXAMPLES_MAX: usize = 10;
 /// would change. An item that is changed after the beginning is left alone. The table needs point-in-time
 /// recovery.
 #[derive(Debug, Args)]
-#[expect(clippy::doc_markdown, reason = "these are texts for a terminal")]
 pub(crate) struct RollbackArguments {
     /// The table
     #[arg(long, value_name = "NAME")]
@@ -63,17 +63,13 @@ pub(crate) struct RollbackArguments {
     /// Do not ask
     #[arg(long)]
     yes: bool,
-    /// The endpoint, such as `http://localhost:8000` [default: AWS_ENDPOINT_URL_DYNAMODB, AWS_ENDPOINT_URL,
-    /// or that of the profile]
-    #[arg(long, alias = "endpoint-url", value_name = "URL")]
-    endpoint: Option<Endpoint>,
     #[command(flatten)]
-    credentials: Credentials,
+    endpoint: EndpointArguments,
 }
 
 /// Runs the command. An error is a message for the person at the terminal.
 pub(crate) fn run(arguments: &RollbackArguments) -> Result<(), Failure> {
-    let target = named_endpoint(arguments.endpoint.as_ref())?;
+    let target = arguments.endpoint.target()?;
     let filter = arguments.filter.as_ref().map(|expression| RollbackFilter {
         expression: expression.clone(),
         names: arguments.names.as_ref().map(|names| names.0.clone()).unwrap_or_default(),
@@ -94,7 +90,7 @@ async fn roll_back(
     target: &Target,
     wish: RollbackRequest,
 ) -> Result<(), Failure> {
-    let mut client = Client::connect(&target.endpoint, &arguments.credentials).await?;
+    let mut client = arguments.endpoint.connect(target).await?;
     let description = table::describe(&mut client, &wish.table).await?;
     let preview = preview(&mut client, &wish).await?;
     preview.lines(&wish, &description)?.iter().for_each(|line| output::say(line));
@@ -114,7 +110,7 @@ async fn roll_back(
     }
     let table = wish.table.clone();
     // The question may have waited longer than the endpoint keeps a connection.
-    let mut client = Client::connect(&target.endpoint, &arguments.credentials).await?;
+    let mut client = arguments.endpoint.connect(target).await?;
     let begun = match client.call(CALL, &request(&Wish::Begin(wish))).await {
         Ok(job) => job,
         Err(refusal) => return Err(table::explained(&mut client, &table, refusal).await.into()),

@@ -1,6 +1,7 @@
 //! The small commands, a file for each.
 
 pub(crate) mod about;
+pub(crate) mod access;
 pub(crate) mod bench;
 pub(crate) mod copy;
 pub(crate) mod credentials;

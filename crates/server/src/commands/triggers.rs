@@ -3,12 +3,13 @@
 use clap::Args;
 use keywright_model::json::Json;
 
-use crate::client::aws_settings::named_endpoint;
-use crate::client::endpoint::{Client, Credentials, Endpoint, OwnCall, block_on};
+use crate::client::endpoint::{OwnCall, block_on};
+use crate::client::endpoint_arguments::EndpointArguments;
+use crate::client::listing;
 use crate::http::triggers::PATH;
 use crate::process::failure::Failure;
 use crate::process::foreign::inline;
-use crate::process::{output, timestamp};
+use crate::process::timestamp;
 
 const CALL: OwnCall = OwnCall { name: "Triggers", path: PATH };
 
@@ -16,39 +17,22 @@ const CALL: OwnCall = OwnCall { name: "Triggers", path: PATH };
 ///
 /// Shows the triggers of the account and region.
 #[derive(Debug, Args)]
-#[expect(clippy::doc_markdown, reason = "these are texts for a terminal")]
 pub(crate) struct TriggersArguments {
     /// Print JSON, a trigger in each line
     #[arg(long)]
     json: bool,
-    /// The endpoint, such as `http://localhost:8000` [default: AWS_ENDPOINT_URL_DYNAMODB, AWS_ENDPOINT_URL, or
-    /// that of the profile]
-    #[arg(long, alias = "endpoint-url", value_name = "URL")]
-    endpoint: Option<Endpoint>,
     #[command(flatten)]
-    credentials: Credentials,
+    endpoint: EndpointArguments,
 }
 
 /// Runs the command. An error is a message for the person at the terminal.
 pub(crate) fn run(arguments: &TriggersArguments) -> Result<(), Failure> {
-    let target = named_endpoint(arguments.endpoint.as_ref())?;
+    let target = arguments.endpoint.target()?;
     let found = block_on(async {
-        let mut client = Client::connect(&target.endpoint, &arguments.credentials).await?;
+        let mut client = arguments.endpoint.connect(&target).await?;
         Ok(client.call_again(CALL, &Json::Object(Vec::new())).await?)
     })?;
-    let triggers = found.get("triggers").map(Json::elements).unwrap_or_default();
-    for trigger in triggers {
-        if arguments.json {
-            output::say(&trigger.compact());
-        } else {
-            for line in lines(trigger) {
-                output::say(&line);
-            }
-        }
-    }
-    if triggers.is_empty() && !arguments.json {
-        output::note("There are no triggers.");
-    }
+    listing::print(&found, "triggers", arguments.json, lines, "There are no triggers.");
     Ok(())
 }
 

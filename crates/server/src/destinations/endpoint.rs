@@ -5,14 +5,13 @@ use std::time::Duration;
 
 use keywright_wire::kinesis::{CONTENT_TYPE, StreamName, error_name};
 use keywright_wire::sigv4::{SignedRequest, Signer};
-use reqwest::redirect;
 
+use crate::outgoing;
 use crate::process::environment;
 use crate::settings::kinesis::Kinesis;
 
 /// The service's name in signatures.
 const SERVICE: &str = "kinesis";
-const CONNECT_TIME_MAX: Duration = Duration::from_secs(5);
 const CALL_TIME_MAX: Duration = Duration::from_secs(10);
 /// Bytes of an answer. That of 500 records has about 100 KB.
 const ANSWER_BYTES_MAX: usize = 1024 * 1024;
@@ -58,15 +57,8 @@ pub(super) struct Endpoint {
 
 impl Endpoint {
     pub(super) fn new(settings: Kinesis) -> Self {
-        // The client of HTTP takes the one of the process. If there is one already, it stays.
-        let _installed = tokio_rustls::rustls::crypto::ring::default_provider().install_default();
         let is_plain = settings.endpoint.as_ref().is_some_and(|endpoint| endpoint.starts_with("http://"));
-        let mut builder = reqwest::Client::builder()
-            .user_agent(concat!("keywright/", env!("CARGO_PKG_VERSION")))
-            .redirect(redirect::Policy::none())
-            .connect_timeout(CONNECT_TIME_MAX)
-            .timeout(CALL_TIME_MAX)
-            .https_only(!is_plain);
+        let mut builder = outgoing::builder().timeout(CALL_TIME_MAX).https_only(!is_plain);
         if !settings.behind_proxy {
             builder = builder.no_proxy();
         }
@@ -103,13 +95,8 @@ impl Endpoint {
         }
         let mut response = request.body(body).send().await.map_err(silent)?;
         let status = response.status();
-        let mut answer = Vec::new();
-        while let Some(chunk) = response.chunk().await.map_err(silent)? {
-            if answer.len() + chunk.len() > ANSWER_BYTES_MAX {
-                return Err(CallFault::Silent("its answer does not end".to_owned()));
-            }
-            answer.extend_from_slice(&chunk);
-        }
+        let answer = outgoing::body(&mut response, ANSWER_BYTES_MAX).await.map_err(silent)?;
+        let answer = answer.ok_or_else(|| CallFault::Silent("its answer does not end".to_owned()))?;
         if status.is_success() {
             return Ok(answer);
         }
@@ -164,16 +151,12 @@ impl Endpoint {
     }
 }
 
-/// What lies below an error, without the URL, which has nothing to do in an answer to a client.
+/// What lies below an error.
 fn cause(error: &reqwest::Error) -> String {
     if error.is_timeout() {
         return format!("no complete answer within {} seconds", CALL_TIME_MAX.as_secs());
     }
-    let mut cause: &dyn std::error::Error = error;
-    while let Some(next) = cause.source() {
-        cause = next;
-    }
-    cause.to_string()
+    outgoing::cause(error)
 }
 
 #[cfg(test)]

@@ -36,6 +36,8 @@ enum Outcome {
     Gone,
     /// It is to be read again later, for this reason.
     Later(String),
+    /// The server stops.
+    Stopped,
 }
 
 /// Sends the records of a shard as long as it is wanted.
@@ -45,7 +47,7 @@ pub(super) async fn run(tools: &Tools, (delivery, shard): (&Delivery, u32), own:
         let outcome = round(tools, (delivery, shard), own, &mut begun).await;
         own.set_failing(matches!(outcome, Outcome::Later(_)));
         match outcome {
-            Outcome::Gone => return,
+            Outcome::Gone | Outcome::Stopped => return,
             Outcome::Nothing => {
                 pause = AGAIN_MIN;
                 begun.pause(IDLE).await;
@@ -65,8 +67,7 @@ pub(super) async fn run(tools: &Tools, (delivery, shard): (&Delivery, u32), own:
 
 /// One page.
 async fn round(tools: &Tools, (delivery, shard): (&Delivery, u32), own: &Own, begun: &mut Begun) -> Outcome {
-    let stopped = || Outcome::Later("the server stops".to_owned());
-    let Some(_place) = begun.unless_stopped(tools.lanes.enter(own)).await else { return stopped() };
+    let Some(_place) = begun.unless_stopped(tools.lanes.enter(own)).await else { return Outcome::Stopped };
     let Some(engine) = tools.database.engine() else {
         return Outcome::Later("the database is being opened again".to_owned());
     };
@@ -85,9 +86,7 @@ async fn round(tools: &Tools, (delivery, shard): (&Delivery, u32), own: &Own, be
     }
     // The engine is not held during calls: the store may be opened again meanwhile.
     drop(engine);
-    let Some((done, sent, outcome)) = send(tools, delivery, &page.records, begun).await else {
-        return stopped();
-    };
+    let (done, sent, outcome) = send(tools, delivery, &page.records, begun).await;
     let Some(engine) = tools.database.engine() else {
         return Outcome::Later("the database is being opened again".to_owned());
     };
@@ -133,14 +132,15 @@ async fn note(
     }
 }
 
-/// Sends a page. How many of its records are done, and what was done with them; `None` if the server stops.
+/// Sends a page. How many of its first records are done, also if the rest is not, and what was done with
+/// them.
 async fn send(
     tools: &Tools,
     delivery: &Delivery,
     records: &[PagedRecord],
     begun: &mut Begun,
-) -> Option<(usize, Sent, Outcome)> {
-    let nothing = |reason: &str| Some((0, Sent::default(), Outcome::Later(reason.to_owned())));
+) -> (usize, Sent, Outcome) {
+    let nothing = |reason: &str| (0, Sent::default(), Outcome::Later(reason.to_owned()));
     let Some(endpoint) = &tools.endpoint else {
         return nothing("no Kinesis endpoint is configured: start the server with --kinesis-endpoint");
     };
@@ -151,12 +151,12 @@ async fn send(
     let is_skipped: Vec<bool> = rendered.iter().map(Option::is_none).collect();
     let mut page = Page::new(rendered);
     let sending = send_all(endpoint, (delivery, &stream), &mut page);
-    let outcome = begun.unless_stopped(sending).await;
+    let outcome = begun.unless_stopped(sending).await.unwrap_or(Outcome::Stopped);
     let done = page.done_to();
     let skipped = is_skipped.iter().take(done).filter(|is_skipped| **is_skipped).count();
     let count = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
     let sent = Sent { delivered: count(done - skipped), skipped: count(skipped) };
-    Some((done, sent, outcome?))
+    (done, sent, outcome)
 }
 
 /// A record as it is sent; `None` if it is larger than a stream takes.

@@ -4,11 +4,10 @@
 //! its bytes depend on them and on the job, so one that is written again is the same. Each file that stands
 //! is noted in the job's row. An export that fails removes what it has written.
 
-use std::io::Write as _;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use bytes::Bytes;
-use flate2::{Compression, GzBuilder};
 use keywright_engine::{
     ExportPage, ExportPart, ExportSpan, ExportTarget, ExportWork, Exported, ExportedContent, ExportedItem,
     ObjectJob, ObjectWork,
@@ -21,6 +20,7 @@ use keywright_wire::files::{
     data_file_name, ion, json_lines, sum_key,
 };
 
+use super::files::{gzip, put_manifests};
 use super::{Stop, Tools};
 use crate::storage::object_faults::sentence;
 
@@ -29,8 +29,6 @@ const FULL_FILE_BYTES: usize = 16 * 1024 * 1024;
 const INCREMENT_FILE_BYTES: usize = 8 * 1024 * 1024;
 /// Bytes of a page of items; one item more may follow.
 const PAGE_BYTES: usize = 1024 * 1024;
-/// The level of compression: a file that is written again has to have the same bytes.
-const LEVEL: u32 = 6;
 /// The time between two looks at a clock that was late.
 const WAIT_MAX: Duration = Duration::from_millis(100);
 
@@ -39,7 +37,10 @@ pub(super) async fn export(tools: &Tools, job: ObjectJob) -> Result<(), Stop> {
     let to = Destination::open(tools, &job.id, work)?;
     let mut newest = job.clone();
     let ended = write(tools, &to, &mut newest).await;
-    if let Err(Stop::Failed { .. }) = &ended {
+    // Another process that has overtaken this one needs the objects.
+    if let Err(Stop::Failed { message, .. }) = &ended
+        && tools.engine()?.note_waiting(&newest, message).await?
+    {
         to.remove(tools, &newest).await;
     }
     ended
@@ -47,6 +48,7 @@ pub(super) async fn export(tools: &Tools, job: ObjectJob) -> Result<(), Stop> {
 
 async fn write(tools: &Tools, to: &Destination, job: &mut ObjectJob) -> Result<(), Stop> {
     to.put(&to.folder.started_key(), Bytes::new()).await?;
+    to.remove_unfinished(job)?;
     to.check(tools, job).await?;
     while let ObjectWork::Export(work) = &job.work
         && let Some(part) = work.part.clone()
@@ -108,7 +110,8 @@ async fn note(
     (file, last): (File, Option<&Bytes>),
 ) -> Result<u32, Stop> {
     let (items, read_bytes) = (file.items, file.read_bytes);
-    let line = if items > 0 || files == 0 { Some(to.put_file((part, files), file).await?) } else { None };
+    let line =
+        if items > 0 || files == 0 { Some(to.put_file(tools, (part, files), file).await?) } else { None };
     let exported = Exported { file: line.as_ref(), last, items, read_bytes };
     let noted = tools.engine()?.note_exported(job, exported).await?;
     *job = noted.ok_or(Stop::Overtaken)?;
@@ -174,8 +177,6 @@ impl File {
 
     /// The bytes of the object.
     fn compressed(self) -> Bytes {
-        let mut encoder = GzBuilder::new().mtime(0).write(Vec::new(), Compression::new(LEVEL));
-        let mut write = |bytes: &[u8]| encoder.write_all(bytes).expect("a vector takes all bytes");
         if self.is_sorted {
             let starts = std::iter::once(0).chain(self.ends.iter().map(|(_, end)| *end));
             let mut lines: Vec<(u64, &[u8])> = starts
@@ -183,19 +184,18 @@ impl File {
                 .map(|(start, (time_us, end))| (*time_us, self.lines.get(start..*end).unwrap_or_default()))
                 .collect();
             lines.sort_by_key(|(time_us, _)| *time_us);
-            for (_, line) in lines {
-                write(line);
-            }
+            gzip(lines.into_iter().map(|(_, line)| line))
         } else {
-            write(&self.lines);
+            gzip([self.lines.as_slice()])
         }
-        encoder.finish().expect("a vector takes all bytes").into()
     }
 }
 
 /// Where the objects of an export are put.
 struct Destination {
     bucket: Bucket,
+    /// The folder on a disk of this machine that the bucket is, if it is one.
+    on_disk: Option<PathBuf>,
     folder: ExportFolder,
     job_id: String,
     span: Span,
@@ -213,6 +213,7 @@ impl Destination {
         }
         Ok(Self {
             bucket: opened,
+            on_disk: tools.buckets.folder(bucket),
             folder: ExportFolder::new(prefix.as_deref(), job_id),
             job_id: job_id.to_owned(),
             span: span(*of),
@@ -234,14 +235,51 @@ impl Destination {
     }
 
     /// Puts a data file; returns its line of the list of files.
-    async fn put_file(&self, place: (u32, u32), file: File) -> Result<Bytes, Stop> {
+    async fn put_file(&self, tools: &Tools, place: (u32, u32), file: File) -> Result<Bytes, Stop> {
         let (item_count, key) = (file.items, self.key_of_file(place));
         let content = file.compressed();
+        self.check_room(tools, content.len())?;
         let checksum = Checksum::of(&content);
         let etag = self.put(&key, content).await?;
         let mut line = Vec::new();
         DataFile { item_count, checksum, etag, key }.push_line(&mut line);
         Ok(line.into())
+    }
+
+    /// Checks that a file leaves the database the room that it needs on its disk.
+    fn check_room(&self, tools: &Tools, bytes: usize) -> Result<(), Stop> {
+        let reason = self.on_disk.as_ref().and_then(|folder| tools.database.refuses_copy(folder, bytes));
+        match reason {
+            None => Ok(()),
+            Some(reason) => Err(Stop::Failed {
+                code: "S3StorageFull",
+                message: format!("{reason}: free some, or export to a bucket elsewhere"),
+            }),
+        }
+    }
+
+    /// Removes the files of a folder that a killed process was writing.
+    fn remove_unfinished(&self, job: &ObjectJob) -> Result<(), Stop> {
+        for key in self.manifest_keys().chain([self.folder.started_key()]).chain(self.next_key(job)) {
+            self.bucket.remove_unfinished_of(&key)?;
+        }
+        Ok(())
+    }
+
+    /// The keys of the manifests, and of their sums.
+    fn manifest_keys(&self) -> impl Iterator<Item = String> {
+        let [extension, ..] = SUM_EXTENSIONS;
+        let with_sum = |key: String| {
+            let sum = sum_key(&key, extension);
+            [key, sum]
+        };
+        [self.folder.summary_key(), self.folder.files_key()].into_iter().flat_map(with_sum)
+    }
+
+    /// The key of the next data file. It may stand without a note.
+    fn next_key(&self, job: &ObjectJob) -> Option<String> {
+        let ObjectWork::Export(work) = &job.work else { return None };
+        work.part.as_ref().map(|part| self.key_of_file((part.number, part.files)))
     }
 
     /// Checks that the files that were noted are still there.
@@ -280,31 +318,14 @@ impl Destination {
             item_count: job.items,
             format: self.format,
         };
-        for (key, content) in [
-            (self.folder.files_key(), lines.concat()),
-            // It comes last: with it the export is complete.
-            (self.folder.summary_key(), summary.write()),
-        ] {
-            let [extension, ..] = SUM_EXTENSIONS;
-            let sum = Checksum::of(&content).base64();
-            self.put(&sum_key(&key, extension), sum.into()).await?;
-            self.put(&key, content.into()).await?;
-        }
-        Ok(())
+        let manifests =
+            [(self.folder.files_key(), lines.concat()), (self.folder.summary_key(), summary.write())];
+        put_manifests(&self.bucket, manifests).await
     }
 
     /// Removes what an export has written that has failed, as far as that is possible.
     async fn remove(&self, tools: &Tools, job: &ObjectJob) {
-        let [extension, ..] = SUM_EXTENSIONS;
-        let manifests = [self.folder.summary_key(), self.folder.files_key()];
-        let sums = manifests.each_ref().map(|key| sum_key(key, extension));
-        let mut keys: Vec<String> = manifests.into_iter().chain(sums).collect();
-        if let ObjectWork::Export(work) = &job.work
-            && let Some(part) = &work.part
-        {
-            // It may stand without a note.
-            keys.push(self.key_of_file((part.number, part.files)));
-        }
+        let mut keys: Vec<String> = self.manifest_keys().chain(self.next_key(job)).collect();
         keys.extend(noted_files(tools, job).await.unwrap_or_default().into_iter().map(|file| file.key));
         keys.push(self.folder.started_key());
         for key in keys {

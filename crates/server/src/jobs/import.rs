@@ -3,8 +3,10 @@
 use bytes::Bytes;
 use keywright_engine::{ObjectJob, ObjectSource, ObjectWork};
 
+use keywright_wire::files::Contents;
+
 use super::load::wait;
-use super::source::{bucket, list, read};
+use super::source::{Limits, bucket, list, read};
 use super::{Stop, Tools, shown};
 use crate::http::import_errors::line;
 
@@ -26,8 +28,12 @@ pub(super) async fn import(tools: &Tools, job: ObjectJob, source: &ObjectSource)
             return Ok(());
         }
         let some: Vec<Bytes> = tools.engine()?.listed_objects(&job, from.0, OBJECTS).await?;
-        let records_max = tools.engine()?.load_rows_at_once().min(BATCH_RECORDS);
-        let mut batches = read((&bucket, source), &some, from, (tools.job_memory_bytes, records_max))?;
+        let limits = Limits {
+            memory_bytes: tools.job_memory_bytes,
+            pieces_max: tools.engine()?.load_rows_at_once().min(BATCH_RECORDS),
+        };
+        let numbered = (from.0..).zip(some).collect();
+        let mut batches = read((&bucket, source), Contents::Items, numbered, from.1, limits)?;
         while let Some(pieces) = batches.next().await? {
             let written = tools.engine()?.import(&job, &pieces).await?;
             job = written.ok_or(Stop::Overtaken)?;

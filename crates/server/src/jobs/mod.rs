@@ -9,11 +9,15 @@
 //! - `seal`: a backup becomes objects.
 //! - `load`: a table is filled from them.
 //! - `import`: a table is filled with the records of objects; `source` reads these.
+//! - `bulk_put`: the same records are put into a table that is in use.
 //! - `verify`: they are read whole.
 //! - `export`: a table, or what changed in it, becomes objects in a bucket that a request names.
+//! - `files`: what exports and the reports of bulk puts share.
 //! - `schedule`: backups that are due.
 
+mod bulk_put;
 mod export;
+mod files;
 mod import;
 mod load;
 mod schedule;
@@ -49,7 +53,6 @@ const LOOK: Duration = Duration::from_millis(500);
 /// The time until a job that could not go on is tried again, which doubles up to the second.
 const RETRY_MIN: Duration = Duration::from_secs(1);
 const RETRY_MAX: Duration = Duration::from_mins(1);
-const MIB: u64 = 1024 * 1024;
 
 /// Where jobs read and write objects.
 pub(crate) struct Stores {
@@ -164,16 +167,12 @@ impl Tools {
 
     /// Checks that the next piece of a copy leaves the database the room that it needs on its disk.
     fn check_room(&self, piece_bytes: usize) -> Result<(), Stop> {
-        let bytes = u64::try_from(piece_bytes).unwrap_or(u64::MAX);
         let Some(folder) = self.backups.folder() else { return Ok(()) };
-        match self.database.lacks_room_for_copy(folder, bytes) {
+        match self.database.refuses_copy(folder, piece_bytes) {
             None => Ok(()),
-            Some(needed) => Err(Stop::Later(format!(
-                "less than {} MiB are free on the disk of {}, which the database needs too: free some, or name \
-                 another place with --backup-to",
-                needed.div_ceil(MIB),
-                folder.display()
-            ))),
+            Some(reason) => {
+                Err(Stop::Later(format!("{reason}: free some, or name another place with --backup-to")))
+            }
         }
     }
 
@@ -182,6 +181,7 @@ impl Tools {
             ObjectWork::Seal { .. } => seal::seal(self, job.clone()).await,
             ObjectWork::Restore { place, from } => load::load(self, job.clone(), place, from.clone()).await,
             ObjectWork::Import { source, .. } => import::import(self, job.clone(), source).await,
+            ObjectWork::BulkPut(_) => bulk_put::bulk_put(self, job.clone()).await,
             ObjectWork::Verify { place, from, .. } => verify::verify(self, job.clone(), place, from).await,
             ObjectWork::Export(_) => export::export(self, job.clone()).await,
             ObjectWork::Delete { backup, place } => {
@@ -242,6 +242,7 @@ fn shown(job: &ObjectJob) -> String {
         ObjectWork::Seal { backup, .. } => format!("the copy of backup {backup} of table {table} (job {id})"),
         ObjectWork::Restore { .. } => format!("the restore of table {table} (job {id})"),
         ObjectWork::Import { .. } => format!("the import into table {table} (job {id})"),
+        ObjectWork::BulkPut(_) => format!("the bulk put into table {table} (job {id})"),
         ObjectWork::Verify { backup, .. } => {
             format!("the verification of the copy of backup {backup} of table {table} (job {id})")
         }
@@ -303,7 +304,10 @@ impl Desk {
     }
 
     fn may_begin(&self, job: &ObjectJob) -> bool {
-        let is_waiting = self.waits.get(&job.id).is_some_and(|wait| wait.until > Instant::now());
+        // A job that was cancelled ends at once, whatever it waits for and others do.
+        let is_cancelled = matches!(&job.work, ObjectWork::BulkPut(work) if work.is_cancelled);
+        let is_waiting =
+            !is_cancelled && self.waits.get(&job.id).is_some_and(|wait| wait.until > Instant::now());
         if is_waiting || self.at_work.contains_key(&job.id) {
             return false;
         }
@@ -316,7 +320,7 @@ impl Desk {
             };
             return !self.at_work.values().any(is_sealed);
         }
-        self.at_work.values().filter(|job| !is_removal(job)).count() < self.threads
+        is_cancelled || self.at_work.values().filter(|job| !is_removal(job)).count() < self.threads
     }
 
     /// A job is at work no longer. Says once why it waits.

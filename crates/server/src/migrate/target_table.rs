@@ -1,6 +1,6 @@
 //! The table that a migration fills: created by it, or the one that it created before it was stopped.
 //!
-//! Any other table of the name is refused, whatever is in it.
+//! Any other table of the name is refused, also an empty one.
 
 use keywright_exchange::create_table::write_request;
 use keywright_model::json::Json;

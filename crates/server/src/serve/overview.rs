@@ -60,7 +60,7 @@ impl Watched for Overview {
             report::keeping(exposition, &figures, lag_ms, environment::now().0);
         }
         self.deliveries.describe(exposition, self.service.database().clock().now_ms());
-        triggers(exposition, &self.triggers, environment::now().0);
+        triggers(exposition, &self.triggers, self.service.database().clock().now_ms());
         if let Some(sharing) = self.service.database().sharing() {
             report::shared_store(exposition, &sharing);
         }

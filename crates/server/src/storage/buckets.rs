@@ -61,6 +61,14 @@ impl Buckets {
         Ok(bucket)
     }
 
+    /// The folder that a bucket is, if it is one.
+    pub(crate) fn folder(&self, name: &str) -> Option<PathBuf> {
+        match self.reach(name) {
+            Ok(Reach::Folder(buckets)) => Some(buckets.join(name)),
+            Ok(Reach::S3(_) | Reach::Unfit(_)) | Err(_) => None,
+        }
+    }
+
     fn opened(&self) -> MutexGuard<'_, HashMap<String, Bucket>> {
         self.opened.lock().expect("nobody panics with the opened buckets")
     }

@@ -28,7 +28,8 @@ const UNUSED_CHECK: Duration = Duration::from_millis(5);
 /// Copies of backups leave so much of the disk of the database free, in addition to what the store needs to
 /// go on: a twentieth, up to a bound.
 const COPIES_LEAVE_PART: u64 = 20;
-const COPIES_LEAVE_BYTES_MAX: u64 = 256 * 1024 * 1024;
+const COPIES_LEAVE_BYTES_MAX: u64 = 256 * MIB;
+const MIB: u64 = 1024 * 1024;
 
 /// A store and the engine over it.
 pub(crate) struct Running {
@@ -147,13 +148,20 @@ impl Database {
         self.figures().map_or(0, |figures| figures.room_bytes)
     }
 
-    /// Bytes that must be free before a copy of a backup takes `bytes` in a folder, if less are. A copy on
-    /// the disk of the database leaves it twice what it needs to go on, as its buffers may fill meanwhile.
-    pub(crate) fn lacks_room_for_copy(&self, folder: &Path, bytes: u64) -> Option<u64> {
+    /// Why a folder may not take so many bytes more of copies, exports or archives, if it may not. On the
+    /// disk of the database, they leave it twice what it needs to go on, as its buffers may fill meanwhile.
+    pub(crate) fn refuses_copy(&self, folder: &Path, bytes: usize) -> Option<String> {
         let disk = self.backend.disk_shared_with(folder)?;
         let left = (disk.bytes / COPIES_LEAVE_PART).min(COPIES_LEAVE_BYTES_MAX);
+        let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
         let needed = self.room_bytes().saturating_mul(2).saturating_add(left).saturating_add(bytes);
-        (disk.free_bytes < needed).then_some(needed)
+        (disk.free_bytes < needed).then(|| {
+            format!(
+                "less than {} MiB are free on the disk of {}, which the database needs too",
+                needed.div_ceil(MIB),
+                folder.display()
+            )
+        })
     }
 
     pub(crate) fn has_room(&self) -> bool {

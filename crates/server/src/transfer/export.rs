@@ -1,15 +1,14 @@
 //! `keywright export`: begins an export and follows it to its end.
 
-use std::time::Duration;
-
 use clap::{Args, ValueEnum};
 use keywright_model::item_json::write_item;
 use keywright_model::json::Json;
 use keywright_semantics::value::Item;
 
-use crate::client::aws_settings::{Target, named_endpoint};
+use crate::client::aws_settings::Target;
 use crate::client::confirm::confirm;
-use crate::client::endpoint::{Client, Credentials, Endpoint, block_on};
+use crate::client::endpoint::block_on;
+use crate::client::endpoint_arguments::EndpointArguments;
 use crate::client::key_argument::{self, Names};
 use crate::client::progress::Spinner;
 use crate::client::time_argument::TimeArgument;
@@ -17,13 +16,10 @@ use crate::data::table;
 use crate::process::failure::Failure;
 use crate::process::foreign::inline;
 use crate::process::output;
+use crate::transfer::follow::{Followed, follow};
+use crate::transfer::place::Place;
 
 const EXPORT: &str = "ExportTableToPointInTime";
-const DESCRIBE: &str = "DescribeExport";
-/// The pause between two looks at an export.
-const LOOK_EVERY: Duration = Duration::from_millis(250);
-/// Looks in succession that may find no server: it may be starting again.
-const MISSES_MAX: u32 = 10;
 
 /// Export a table as of a time, or what changed in it, to a bucket
 ///
@@ -31,7 +27,6 @@ const MISSES_MAX: u32 = 10;
 /// writes the objects (`serve --s3-endpoint`, `--s3-folder`). The table needs point-in-time recovery; what is
 /// written meanwhile is not slowed and not in the export.
 #[derive(Debug, Args)]
-#[expect(clippy::doc_markdown, reason = "these are texts for a terminal")]
 pub(crate) struct ExportArguments {
     /// The table
     #[arg(long, value_name = "NAME")]
@@ -72,12 +67,8 @@ pub(crate) struct ExportArguments {
     /// The names of the expressions, such as `{"#s": "status"}`
     #[arg(long, value_name = "JSON", value_parser = key_argument::names)]
     names: Option<Names>,
-    /// The endpoint, such as `http://localhost:8000` [default: AWS_ENDPOINT_URL_DYNAMODB, AWS_ENDPOINT_URL,
-    /// or that of the profile]
-    #[arg(long, alias = "endpoint-url", value_name = "URL")]
-    endpoint: Option<Endpoint>,
     #[command(flatten)]
-    credentials: Credentials,
+    endpoint: EndpointArguments,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -96,38 +87,24 @@ enum ViewArgument {
     NewAndOld,
 }
 
-/// A bucket, and what precedes the names of the objects.
-#[derive(Debug, PartialEq, Eq)]
-struct Place {
-    bucket: String,
-    prefix: Option<String>,
-}
-
 fn place(arguments: &ExportArguments) -> Result<Place, Failure> {
     if let Some(bucket) = &arguments.bucket {
         return Ok(Place { bucket: bucket.clone(), prefix: None });
     }
     let url = arguments.to.as_deref().unwrap_or_default();
-    parse_place(url)
+    Place::parse(url)
         .ok_or_else(|| Failure::new(format!("--to {url}: write a place such as s3://bucket/prefix")))
-}
-
-fn parse_place(url: &str) -> Option<Place> {
-    let rest = url.strip_prefix("s3://")?;
-    let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
-    let prefix = (!prefix.is_empty()).then(|| prefix.trim_end_matches('/').to_owned());
-    (!bucket.is_empty()).then(|| Place { bucket: bucket.to_owned(), prefix })
 }
 
 /// Runs the command. An error is a message for the person at the terminal.
 pub(crate) fn run(arguments: &ExportArguments) -> Result<(), Failure> {
     let place = place(arguments)?;
-    let target = named_endpoint(arguments.endpoint.as_ref())?;
+    let target = arguments.endpoint.target()?;
     block_on(export(arguments, &target, &place))
 }
 
 async fn export(arguments: &ExportArguments, target: &Target, place: &Place) -> Result<(), Failure> {
-    let mut client = Client::connect(&target.endpoint, &arguments.credentials).await?;
+    let mut client = arguments.endpoint.connect(target).await?;
     let description = table::describe(&mut client, &arguments.table).await?;
     let arn = description.at(&["Table", "TableArn"]).and_then(Json::as_str);
     let arn = arn.ok_or("DescribeTable: the answer has no TableArn")?.to_owned();
@@ -136,8 +113,11 @@ async fn export(arguments: &ExportArguments, target: &Target, place: &Place) -> 
     let export_arn = begun.at(&["ExportDescription", "ExportArn"]).and_then(Json::as_str);
     let export_arn = export_arn.ok_or("ExportTableToPointInTime: the answer has no ExportArn")?.to_owned();
     output::note(&format!("Export {} has begun.", inline(&export_arn)));
-    let ended = follow(&mut client, &export_arn, &arguments.table).await?;
-    end(&ended, place)
+    let spinner = Spinner::new();
+    spinner.show(&format!("exporting {}", arguments.table));
+    let ended = follow(&mut client, Followed::Export, &export_arn, |_| ()).await;
+    drop(spinner);
+    end(&ended?, place)
 }
 
 /// The request, as every client of the API sends it.
@@ -202,33 +182,6 @@ fn seconds(TimeArgument(ms): TimeArgument) -> Json {
     Json::number(format_args!("{}.{:03}", ms / 1000, ms % 1000))
 }
 
-/// Follows an export to its end.
-async fn follow(client: &mut Client, arn: &str, table: &str) -> Result<Json, Failure> {
-    let spinner = Spinner::new();
-    spinner.show(&format!("exporting {table}"));
-    let question = Json::object([("ExportArn", Json::text(arn))]);
-    let mut misses = 0;
-    loop {
-        match client.ask_again(DESCRIBE, &question).await {
-            Ok(answer) => {
-                misses = 0;
-                let export = answer.get("ExportDescription").cloned().unwrap_or(Json::Null);
-                if export.str_at("ExportStatus") != Some("IN_PROGRESS") {
-                    return Ok(export);
-                }
-            }
-            // The server answers, and not with the export.
-            Err(refusal) if !refusal.kind.is_empty() => return Err(refusal.into()),
-            Err(_) if misses < MISSES_MAX => misses += 1,
-            Err(refusal) => {
-                let advice = "the export goes on once the server does; `keywright jobs` shows it";
-                return Err(Failure::from(refusal).advising(advice));
-            }
-        }
-        tokio::time::sleep(LOOK_EVERY).await;
-    }
-}
-
 /// Says how an export has ended.
 fn end(export: &Json, place: &Place) -> Result<(), Failure> {
     let text = |name: &str| inline(export.str_at(name).unwrap_or_default()).into_owned();
@@ -245,15 +198,6 @@ fn end(export: &Json, place: &Place) -> Result<(), Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn places_are_a_bucket_and_what_precedes_the_names() {
-        let parsed = |url| parse_place(url).map(|place| (place.bucket, place.prefix));
-        assert_eq!(parsed("s3://b"), Some(("b".to_owned(), None)));
-        assert_eq!(parsed("s3://b/"), Some(("b".to_owned(), None)));
-        assert_eq!(parsed("s3://b/p/q/"), Some(("b".to_owned(), Some("p/q".to_owned()))));
-        assert_eq!((parsed("s3://"), parsed("b/p")), (None, None));
-    }
 
     #[test]
     fn times_are_seconds_with_their_milliseconds() {

@@ -1,8 +1,7 @@
-//! `keywright import`: begins an import and follows it to its end; `keywright import errors` prints what was
-//! not imported.
+//! `keywright import`: begins an import, or a bulk put into a table that exists, and follows it to its end;
+//! `keywright import errors` prints what was not imported.
 
 use std::path::Path;
-use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 use keywright_model::json::Json;
@@ -16,27 +15,26 @@ use crate::http::import_errors::{PATH, request};
 use crate::process::failure::Failure;
 use crate::process::foreign::inline;
 use crate::process::output;
+use crate::transfer::bulk_put::{self, BulkPut};
+use crate::transfer::follow::{Followed, follow};
 
 const ERRORS: OwnCall = OwnCall { name: "ImportErrors", path: PATH };
-/// The pause between two looks at an import.
-const LOOK_EVERY: Duration = Duration::from_millis(250);
-/// Looks in succession that may find no server: it may be starting again.
-const MISSES_MAX: u32 = 10;
 /// Errors that are shown of an import that failed.
 const ERRORS_SHOWN: usize = 10;
 
-/// Import objects of a bucket into a new table
+/// Import objects of a bucket into a new table, or put them into one that exists
 ///
-/// The server reads the objects from its object store (`serve --s3-endpoint`, `--s3-folder`). The table is
+/// The server reads the objects from its object store (`serve --s3-endpoint`, `--s3-folder`). A new table is
 /// there once the import has ended, also if some records are no items: then the command shows the first
-/// errors and fails.
+/// errors and fails. With --existing it is a bulk put: records may have conditions, indexes and streams see
+/// each item, and the server writes reports into a bucket.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 #[expect(clippy::doc_markdown, reason = "these are texts for a terminal")]
 pub(crate) struct ImportArguments {
     #[command(subcommand)]
     command: Option<ImportCommand>,
-    /// The new table
+    /// The new table, or with --existing one that exists
     #[arg(long, value_name = "NAME", required = true)]
     table: Option<String>,
     /// The objects: all whose names begin so, such as `s3://bucket/in/` or `s3://bucket/in/1.json`
@@ -55,7 +53,8 @@ pub(crate) struct ImportArguments {
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     header: Vec<String>,
     /// The partition key of the new table with its type, such as `pk:S`
-    #[arg(long, value_name = "NAME:TYPE", value_parser = attribute, required_unless_present = "like")]
+    #[arg(long, value_name = "NAME:TYPE", value_parser = attribute,
+          required_unless_present_any = ["like", "existing"])]
     key: Option<Attribute>,
     /// The sort key, such as `sk:N`
     #[arg(long, value_name = "NAME:TYPE", value_parser = attribute, requires = "key")]
@@ -63,6 +62,15 @@ pub(crate) struct ImportArguments {
     /// Take keys, global indexes and capacity of this table instead
     #[arg(long, value_name = "NAME", conflicts_with_all = ["key", "sort"])]
     like: Option<String>,
+    /// Put the items into a table that exists, in bulk
+    #[arg(long, conflicts_with_all = ["key", "sort", "like", "delimiter", "header"])]
+    existing: bool,
+    /// Where a bulk put writes its reports: `s3://bucket/prefix` [default: the bucket of --from]
+    #[arg(long, value_name = "S3-URL", requires = "existing")]
+    reports: Option<String>,
+    /// Let a bulk put write at most so many write request units a second; 1024 or more
+    #[arg(long, value_name = "UNITS", requires = "existing")]
+    max_write_units: Option<u64>,
     /// The endpoint, such as `http://localhost:8000` [default: AWS_ENDPOINT_URL_DYNAMODB, AWS_ENDPOINT_URL,
     /// or that of the profile]
     #[arg(long, alias = "endpoint-url", value_name = "URL", global = true)]
@@ -73,14 +81,14 @@ pub(crate) struct ImportArguments {
 
 #[derive(Debug, Subcommand)]
 enum ImportCommand {
-    /// Print the errors of an import, one JSON line each.
+    /// Print the errors of an import, one JSON line each, or where the reports of a bulk put are.
     Errors(ErrorsArguments),
 }
 
 #[derive(Debug, Args)]
 #[expect(clippy::doc_markdown, reason = "these are texts for a terminal")]
 struct ErrorsArguments {
-    /// The import's ARN
+    /// The ARN of the import or bulk put
     arn: String,
     /// The endpoint, such as `http://localhost:8000` [default: AWS_ENDPOINT_URL_DYNAMODB, AWS_ENDPOINT_URL,
     /// or that of the profile]
@@ -157,11 +165,38 @@ pub(crate) fn run(arguments: &ImportArguments) -> Result<(), Failure> {
         return print_errors(errors);
     }
     let (Some(table), Some(from)) = (&arguments.table, &arguments.from) else {
-        return Err("name the new table with --table, and the objects with --from".into());
+        return Err("name the table with --table, and the objects with --from".into());
     };
     let place = place(from, table)?;
+    let bulk_put = if arguments.existing { Some(bulk_put(arguments, (table, place))?) } else { None };
     let target = named_endpoint(arguments.endpoint.as_ref())?;
-    block_on(import(arguments, &target, (table, place)))
+    match bulk_put {
+        Some(bulk_put) => block_on(bulk_put::run(&bulk_put, &target, &arguments.credentials)),
+        None => block_on(import(arguments, &target, (table, place))),
+    }
+}
+
+fn bulk_put<'a>(
+    arguments: &'a ImportArguments,
+    (table, (bucket, prefix)): (&'a str, (&'a str, Option<&'a str>)),
+) -> Result<BulkPut<'a>, Failure> {
+    if matches!(arguments.format, FormatArgument::Csv) {
+        let advice = format!("load CSV of this machine with `keywright data load FILE --table {table}`");
+        return Err(Failure::new("a bulk put reads JSON and Ion, and no CSV").advising(advice));
+    }
+    Ok(BulkPut {
+        table,
+        bucket,
+        prefix,
+        format: arguments.format.name(),
+        compression: compression(arguments, prefix).name(),
+        reports: bulk_put::reports(arguments.reports.as_deref(), bucket, prefix)?,
+        max_write_units: arguments.max_write_units,
+    })
+}
+
+fn compression(arguments: &ImportArguments, prefix: Option<&str>) -> CompressionArgument {
+    arguments.compression.unwrap_or_else(|| CompressionArgument::of(prefix.unwrap_or_default()))
 }
 
 /// A bucket and a prefix of keys.
@@ -196,12 +231,10 @@ async fn import(
     if let Some(prefix) = prefix {
         source.set("S3KeyPrefix", Json::text(prefix));
     }
-    let compression =
-        arguments.compression.unwrap_or_else(|| CompressionArgument::of(prefix.unwrap_or_default()));
     let mut body = Json::object([
         ("S3BucketSource", source),
         ("InputFormat", Json::text(arguments.format.name())),
-        ("InputCompressionType", Json::text(compression.name())),
+        ("InputCompressionType", Json::text(compression(arguments, prefix).name())),
         ("TableCreationParameters", creation),
     ]);
     if arguments.delimiter.is_some() || !arguments.header.is_empty() {
@@ -219,7 +252,7 @@ async fn import(
     let arn = arn.ok_or("ImportTable: the answer has no import")?.to_owned();
     output::note(&format!("Import {} has begun.", inline(&arn)));
     let spinner = Spinner::new();
-    let ended = follow(&mut client, &arn, |import| {
+    let ended = follow(&mut client, Followed::Import, &arn, |import| {
         let items = number(import, "ImportedItemCount");
         spinner.show(&format!("importing {table}: {items} items"));
     })
@@ -305,32 +338,6 @@ fn number(import: &Json, name: &str) -> u64 {
     import.get(name).and_then(Json::as_u64).unwrap_or_default()
 }
 
-/// Follows an import to its end. `show` gets it after each look.
-async fn follow(client: &mut Client, arn: &str, mut show: impl FnMut(&Json)) -> Result<Json, Failure> {
-    let body = Json::object([("ImportArn", Json::text(arn))]);
-    let mut misses = 0;
-    loop {
-        match client.ask_again("DescribeImport", &body).await {
-            Ok(answer) => {
-                misses = 0;
-                let import = answer.get("ImportTableDescription").cloned().unwrap_or(Json::Null);
-                show(&import);
-                if import.str_at("ImportStatus") != Some("IN_PROGRESS") {
-                    return Ok(import);
-                }
-            }
-            // The server answers, and not with the import.
-            Err(refusal) if !refusal.kind.is_empty() => return Err(refusal.into()),
-            Err(_) if misses < MISSES_MAX => misses += 1,
-            Err(refusal) => {
-                let advice = format!("the import goes on once the server does; its ARN is {arn}");
-                return Err(Failure::from(refusal).advising(advice));
-            }
-        }
-        tokio::time::sleep(LOOK_EVERY).await;
-    }
-}
-
 /// Says how an import has ended; one that failed is a failure.
 async fn finish(client: &mut Client, table: &str, arn: &str, import: &Json) -> Result<(), Failure> {
     let (processed, imported) = (number(import, "ProcessedItemCount"), number(import, "ImportedItemCount"));
@@ -364,6 +371,9 @@ fn print_errors(arguments: &ErrorsArguments) -> Result<(), Failure> {
     let target = named_endpoint(arguments.endpoint.as_ref())?;
     block_on(async {
         let mut client = Client::connect(&target.endpoint, &arguments.credentials).await?;
+        if bulk_put::is_named_by(&arguments.arn) {
+            return bulk_put::print_reports(&mut client, &arguments.arn).await;
+        }
         let answer = client.call_again(ERRORS, &request(&arguments.arn)).await?;
         let lines = answer.get("lines").map(Json::elements).unwrap_or_default();
         lines.iter().filter_map(Json::as_str).for_each(output::say);

@@ -5,6 +5,7 @@
 //! bytes.
 
 use std::io::Write as _;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use flate2::Compression;
@@ -14,6 +15,7 @@ use keywright_objects::ObjectFault;
 
 use super::Tools;
 use super::batch::Line;
+use crate::process::timestamp;
 
 /// The same everywhere, so that equal records are equal bytes.
 const LEVEL: u32 = 6;
@@ -26,11 +28,11 @@ pub(super) async fn put(
     lines: &[Line],
 ) -> Result<(), String> {
     let Some(first) = lines.first() else { return Ok(()) };
-    let (year, month, day) = date(first.created_ms);
     let name = format!(
-        "{}{}/{year:04}/{month:02}/{day:02}/{}-{}.json.gz",
+        "{}{}/{}/{}-{}.json.gz",
         folder(prefix),
         lane.table,
+        day(first.created_ms),
         lane.shard_id,
         first.sequence
     );
@@ -52,15 +54,13 @@ pub(super) async fn put_report(
     report: Vec<u8>,
 ) -> Result<(), String> {
     let now_ms = tools.now_ms();
-    let (year, month, day) = date(now_ms);
-    let seconds = now_ms / 1_000 % 86_400;
-    let (hour, minute, second) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
     let name = format!(
-        "{}aws/lambda/{}/{}/{year:04}/{month:02}/{day:02}/\
-         {year:04}-{month:02}-{day:02}T{hour:02}.{minute:02}.{second:02}-{}",
+        "{}aws/lambda/{}/{}/{}/{}-{}",
         folder(prefix),
         lane.uuid,
         lane.shard_id,
+        day(now_ms),
+        second(now_ms),
         first.sequence
     );
     put_object(tools, bucket, &name, report).await
@@ -68,7 +68,16 @@ pub(super) async fn put_report(
 
 async fn put_object(tools: &Tools, bucket: &str, name: &str, content: Vec<u8>) -> Result<(), String> {
     let shown = |fault: ObjectFault| fault.to_string();
+    if let Some(folder) = tools.targets.buckets.folder(bucket) {
+        let (database, bytes) = (Arc::clone(&tools.database), content.len());
+        let refusal = tokio::task::spawn_blocking(move || database.refuses_copy(&folder, bytes)).await;
+        if let Some(reason) = refusal.expect("a look at a disk does not panic") {
+            return Err(reason);
+        }
+    }
     let bucket = tools.targets.buckets.open(bucket).map_err(shown)?;
+    // A process that was killed may have been writing it.
+    bucket.remove_unfinished_of(name).map_err(shown)?;
     bucket.put(name, Bytes::from(content)).await.map(|_| ()).map_err(shown)
 }
 
@@ -82,18 +91,14 @@ fn gzip(text: &[u8]) -> Vec<u8> {
     packer.finish().expect("writing to a vector does not fail")
 }
 
-/// Year, month and day of a time.
-fn date(ms: u64) -> (i64, i64, i64) {
-    // Howard Hinnant's algorithm: days of the Gregorian calendar from years that begin in March.
-    let days = i64::try_from(ms / 86_400_000).unwrap_or_default() + 719_468;
-    let of_era = days.rem_euclid(146_097);
-    let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    let year = year_of_era + days.div_euclid(146_097) * 400 + i64::from(month <= 2);
-    (year, month, day)
+/// The day of a time as folders: `2026/01/14`.
+fn day(ms: u64) -> String {
+    timestamp::of(ms).get(..10).unwrap_or_default().replace('-', "/")
+}
+
+/// The time to the second in a name: `2026-01-14T10.18.50`.
+fn second(ms: u64) -> String {
+    timestamp::of(ms).get(..19).unwrap_or_default().replace(':', ".")
 }
 
 #[cfg(test)]
@@ -104,12 +109,11 @@ mod tests {
     fn equal_lines_are_equal_bytes_and_dates_are_those_of_the_calendar() {
         assert_eq!(gzip(b"{}\n"), gzip(b"{}\n"));
         for (ms, expected) in [
-            (0, (1970, 1, 1)),
-            (951_782_400_000, (2000, 2, 29)),
-            (1_735_603_199_999, (2024, 12, 30)),
-            (1_791_547_200_000, (2026, 10, 9)),
+            (0, ("1970/01/01", "1970-01-01T00.00.00")),
+            (951_782_400_000, ("2000/02/29", "2000-02-29T00.00.00")),
+            (1_735_603_199_999, ("2024/12/30", "2024-12-30T23.59.59")),
         ] {
-            assert_eq!(date(ms), expected, "{ms}");
+            assert_eq!((day(ms).as_str(), second(ms).as_str()), expected, "{ms}");
         }
     }
 }

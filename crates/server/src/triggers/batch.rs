@@ -1,7 +1,8 @@
 //! Which records make the next batch of a lane.
 //!
-//! A batch is full at its number of records, at six megabytes, or at the end of a window. A batch that was
-//! begun is made again as it was: of the records up to the one that the lane's progress names.
+//! A batch is full at its number of records, at six megabytes, at the end of a window, or when much was read
+//! for it. A batch that was begun is made again as it was: of the records up to the one that the lane's
+//! progress names. Only if memory is short, one for a function or a host is cut, and its rest comes next.
 
 use std::time::Duration;
 
@@ -22,6 +23,8 @@ const AROUND_BYTES: usize = 16 * 1024;
 const PAGE_RECORDS: usize = 1_000;
 const PAGE_BYTES: usize = 1024 * 1024;
 const SMALL_PAGE_BYTES: usize = 64 * 1024;
+/// Pages that are read for one batch. Most of their records may be passed over.
+const PAGES_MAX: u32 = 64;
 /// The time between two looks at a shard: while records come, and later.
 const SOON: Duration = Duration::from_millis(50);
 const LATER: Duration = Duration::from_millis(250);
@@ -34,6 +37,8 @@ pub(super) struct Line {
     pub(super) position: TriggerPosition,
     /// The last record before it that was passed over or belongs to the batch too.
     pub(super) before: Option<TriggerPosition>,
+    /// Records of the batch before it that no filter matches.
+    pub(super) filtered: u64,
     pub(super) sequence: String,
     pub(super) created_ms: u64,
     pub(super) json: Vec<u8>,
@@ -52,8 +57,10 @@ pub(super) struct Batch {
     pub(super) is_too_old: bool,
     /// Whether the shard has no more records.
     pub(super) is_at_end: bool,
-    /// Whether records were trimmed before they were read.
-    pub(super) has_lost: bool,
+    /// The last of the records that were trimmed before they were read.
+    pub(super) lost_to: Option<TriggerPosition>,
+    /// Whether it ends because much was read for it.
+    pub(super) is_cut: bool,
     /// Whether it ends because a later window begins.
     pub(super) ends_window: bool,
     bytes: usize,
@@ -88,11 +95,12 @@ impl Reader<'_> {
         let mut batch = Batch { end: lane.progress.after, ..Batch::default() };
         let mut share = Share::default();
         let mut read = lane.progress.after;
-        let mut deadline = None;
+        let (mut deadline, mut pages) = (None, 0);
         let is_again = lane.progress.until.is_some();
+        let is_as_begun = is_as_begun(lane);
         loop {
             let engine = self.tools.engine().ok_or(NoBatch::Fault)?;
-            let page_bytes = if is_again || share.has_room(&self.tools.memory, batch.bytes + PAGE_BYTES) {
+            let page_bytes = if is_as_begun || share.has_room(&self.tools.memory, batch.bytes + PAGE_BYTES) {
                 PAGE_BYTES
             } else {
                 SMALL_PAGE_BYTES
@@ -100,7 +108,7 @@ impl Reader<'_> {
             let page = engine.trigger_records(lane, read, (PAGE_RECORDS, page_bytes)).await;
             drop(engine);
             let page = page.map_err(|_logged| NoBatch::Fault)?.ok_or(NoBatch::Over)?;
-            batch.has_lost |= page.has_lost;
+            batch.lost_to = batch.lost_to.max(page.lost_to);
             let is_empty = page.last.is_none();
             let mut is_full = false;
             for record in &page.records {
@@ -131,7 +139,12 @@ impl Reader<'_> {
             }
             if !is_empty {
                 self.empty_looks = 0;
-                continue;
+                pages += 1;
+                if pages < PAGES_MAX || is_as_begun {
+                    continue;
+                }
+                batch.is_cut = true;
+                break;
             }
             // Nothing more is there now.
             let window = Duration::from_secs(u64::from(settings.batching_window_s));
@@ -152,7 +165,7 @@ impl Reader<'_> {
     /// Adds a record to a batch, or passes it over.
     fn offer(&self, lane: &TriggerLane, batch: &mut Batch, share: &mut Share, read: &TriggerRecord) -> Fit {
         let settings = &lane.settings;
-        let is_again = lane.progress.until.is_some();
+        let is_as_begun = is_as_begun(lane);
         let created_ms = read.record.created.0;
         let json = lambda_record(&read.record, &lane.stream_arn);
         if !self.patterns.is_empty() && !self.patterns.iter().any(|pattern| pattern.matches(&json)) {
@@ -161,15 +174,13 @@ impl Reader<'_> {
             return Fit::Taken;
         }
         let age_ms = self.tools.now_ms().saturating_sub(created_ms);
-        // An object that was begun keeps its records.
-        let may_age = !(is_again && matches!(settings.target, Target::Bucket { .. }));
         let is_too_old =
-            may_age && settings.record_age_s_max.is_some_and(|most| age_ms > u64::from(most) * 1_000);
+            !is_as_begun && settings.record_age_s_max.is_some_and(|most| age_ms > u64::from(most) * 1_000);
         let bytes = batch.bytes + json.len() + 1;
         let has_room = batch.lines.is_empty()
             || (batch.lines.len() < usize::try_from(settings.batch_size).unwrap_or(usize::MAX)
                 && bytes + AROUND_BYTES <= BATCH_BYTES_MAX
-                && (is_again || share.has_room(&self.tools.memory, bytes)));
+                && (is_as_begun || share.has_room(&self.tools.memory, bytes)));
         if !batch.lines.is_empty() && is_too_old != batch.is_too_old {
             return Fit::Full;
         }
@@ -185,6 +196,7 @@ impl Reader<'_> {
         batch.lines.push(Line {
             position: read.position,
             before: batch.end,
+            filtered: batch.filtered,
             sequence: read.record.sequence_number.to_string(),
             created_ms,
             json,
@@ -204,6 +216,11 @@ impl Reader<'_> {
         let time = if self.empty_looks < EMPTY_LOOKS { SOON } else { LATER };
         self.pause(time).await
     }
+}
+
+/// Whether the next batch must have all records that it had before: an object that was begun keeps them.
+const fn is_as_begun(lane: &TriggerLane) -> bool {
+    lane.progress.until.is_some() && matches!(lane.settings.target, Target::Bucket { .. })
 }
 
 /// The first moment of the window of a time.

@@ -57,6 +57,13 @@ impl Figures {
         figure.failing.insert(lane, fails);
     }
 
+    /// Notes whether the target of a lane fails.
+    pub(super) fn note_failing(&self, uuid: &str, lane: (&str, u32), fails: bool) {
+        let mut figures = self.lock();
+        let figure = figures.entry(uuid.to_owned()).or_default();
+        figure.failing.insert((lane.0.to_owned(), lane.1), fails);
+    }
+
     /// A lane is at work here no longer.
     pub(super) fn left(&self, uuid: &str, shard: &str, lane: u32) {
         let mut figures = self.lock();

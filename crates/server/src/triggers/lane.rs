@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use keywright_engine::{TriggerLane, TriggerProgress, TriggerWindow};
+use keywright_engine::{TriggerLane, TriggerPosition, TriggerProgress, TriggerWindow};
 use keywright_semantics::event_sources::target::Target;
 use keywright_semantics::event_sources::view::{Counts, Failure};
 use keywright_wire::events::{Condition, FailedBatch, Pattern, Payload, Window, failed_batch, lambda_event};
@@ -49,16 +49,29 @@ pub(super) async fn run(tools: &Tools, lane: TriggerLane, mut stopped: watch::Re
     let mut work =
         Lane { tools, at: lane, reader, failures: 0, noted: Instant::now(), invocations: 0, answer: None };
     loop {
-        match work.turn().await {
-            Ok(true) => {}
-            Ok(false) | Err(NoBatch::Over) => return,
-            Err(NoBatch::Fault) => {
-                if work.reader.pause(NOTE_AGAIN).await {
-                    return;
-                }
-            }
+        // Its batch is given back before it pauses.
+        let is_stopped = match work.turn().await {
+            Ok(Next::AtOnce) => false,
+            Ok(Next::Rest) => work.reader.rest().await,
+            Ok(Next::BackOff) => work.back_off().await,
+            Err(NoBatch::Fault) => work.reader.pause(NOTE_AGAIN).await,
+            Ok(Next::Over) | Err(NoBatch::Over) => true,
+        };
+        if is_stopped {
+            return;
         }
     }
+}
+
+/// When the next batch follows.
+enum Next {
+    AtOnce,
+    /// After a look that found nothing.
+    Rest,
+    /// After a failure.
+    BackOff,
+    /// Never: another task goes on, or none.
+    Over,
 }
 
 /// A lane at work.
@@ -73,28 +86,32 @@ struct Lane<'t> {
     noted: Instant,
     /// How often the batch was sent by this process.
     invocations: u64,
-    /// What the target said last about the batch.
+    /// What the target said last about the batch, without a body.
     answer: Option<Answered>,
 }
 
 impl Lane<'_> {
-    /// One batch; false if none follows.
-    async fn turn(&mut self) -> Result<bool, NoBatch> {
+    /// One batch.
+    async fn turn(&mut self) -> Result<Next, NoBatch> {
         if *self.reader.stopped.borrow() {
-            return Ok(false);
+            return Ok(Next::Over);
         }
         if let Err(text) = self.check_targets() {
             return self.wait_for_target(text).await;
         }
         // The share is held until the batch is done.
         let (batch, _share) = self.reader.next(&self.at).await?;
-        if batch.has_lost {
-            self.note_lost().await?;
+        if let Some(lost_to) = batch.lost_to {
+            // The batch is made anew: it may have ended within what is lost.
+            return self.note_lost(lost_to).await;
         }
         let oldest_ms = batch.lines.first().map(|line| line.created_ms);
         self.figure(oldest_ms);
         if batch.lines.is_empty() {
             return self.without_records(&batch).await;
+        }
+        if !self.is_unchanged().await? {
+            return Ok(Next::Over);
         }
         if batch.is_too_old {
             return self.discard(&batch, Condition::RecordAgeExceeded).await;
@@ -103,6 +120,12 @@ impl Lane<'_> {
             return self.discard(&batch, Condition::RetryAttemptsExhausted).await;
         }
         self.deliver(&batch).await
+    }
+
+    /// Whether the mapping is still as this lane delivers it: nothing is begun for one that was disabled.
+    async fn is_unchanged(&self) -> Result<bool, NoBatch> {
+        let engine = self.tools.engine().ok_or(NoBatch::Fault)?;
+        engine.is_trigger_unchanged(&self.at).await.map_err(|_logged| NoBatch::Fault)
     }
 
     /// The settings may be others than when the mapping was made.
@@ -114,8 +137,12 @@ impl Lane<'_> {
 
     fn figure(&self, oldest_ms: Option<u64>) {
         let (uuid, shard) = (&self.at.uuid, self.at.shard_id.as_str());
-        let fails = self.at.progress.failure.as_ref().is_some_and(|failure| failure.is_present);
-        self.tools.figures.note(uuid, (shard, self.at.lane), oldest_ms, fails);
+        self.tools.figures.note(uuid, (shard, self.at.lane), oldest_ms, self.fails());
+    }
+
+    /// Whether the target fails, as it is noted.
+    fn fails(&self) -> bool {
+        self.at.progress.failure.as_ref().is_some_and(|failure| failure.is_present)
     }
 
     /// Notes how far the lane is. It goes on while the store is away for a moment, as the answer of the
@@ -140,6 +167,8 @@ impl Lane<'_> {
                     self.tools.figures.add(&lane.uuid, &lane.table, done);
                     self.at = lane;
                     self.noted = Instant::now();
+                    let place = (self.at.shard_id.as_str(), self.at.lane);
+                    self.tools.figures.note_failing(&self.at.uuid, place, self.fails());
                     return Ok(());
                 }
                 Some(None) => return Err(NoBatch::Over),
@@ -154,17 +183,16 @@ impl Lane<'_> {
         Err(NoBatch::Over)
     }
 
-    /// Records were trimmed that were not delivered.
-    async fn note_lost(&mut self) -> Result<(), NoBatch> {
-        let text = "records were older than a day before they could be delivered, and are lost".to_owned();
-        tracing::warn!("trigger {} of table {}: {text}", self.at.uuid, self.at.table);
-        let failure = Failure { at_ms: self.tools.now_ms(), text, is_present: false };
-        let progress = TriggerProgress { failure: Some(failure), ..self.at.progress.clone() };
-        self.note(progress).await
+    /// Records up to this one were trimmed that were not delivered: the lane goes on after them.
+    async fn note_lost(&mut self, lost_to: TriggerPosition) -> Result<Next, NoBatch> {
+        let failure = Failure::lost(self.tools.now_ms());
+        tracing::warn!("trigger {} of table {}: {}", self.at.uuid, self.at.table, failure.text);
+        self.note(outcome::lost(&self.at, lost_to, failure)).await?;
+        Ok(Next::AtOnce)
     }
 
     /// Nothing is to be sent: ends windows, notes what was passed over, and rests.
-    async fn without_records(&mut self, batch: &Batch) -> Result<bool, NoBatch> {
+    async fn without_records(&mut self, batch: &Batch) -> Result<Next, NoBatch> {
         if let Some(window) = self.at.progress.window.clone() {
             let length_ms = u64::from(self.at.settings.tumbling_window_s) * 1_000;
             let end_ms = window.start_ms.saturating_add(length_ms).saturating_add(WINDOW_GRACE_MS);
@@ -173,17 +201,19 @@ impl Lane<'_> {
             }
         }
         let has_moved = batch.end > self.at.progress.after || self.at.progress.until.is_some();
-        if batch.is_at_end || (has_moved && self.noted.elapsed() >= PASSED_OVER) {
+        let is_due = batch.is_cut || self.noted.elapsed() >= PASSED_OVER;
+        if batch.is_at_end || (has_moved && is_due) {
             self.note(outcome::passed_over(&self.at, batch)).await?;
         }
-        if batch.is_at_end {
-            return Ok(false);
-        }
-        Ok(!self.reader.rest().await)
+        Ok(match (batch.is_at_end, batch.is_cut) {
+            (true, _) => Next::Over,
+            (false, true) => Next::AtOnce,
+            (false, false) => Next::Rest,
+        })
     }
 
     /// Sends a batch, and notes what the target says.
-    async fn deliver(&mut self, batch: &Batch) -> Result<bool, NoBatch> {
+    async fn deliver(&mut self, batch: &Batch) -> Result<Next, NoBatch> {
         let window = outcome::window_of(&self.at, batch);
         let sent = match self.at.settings.target.clone() {
             Target::Bucket { bucket, prefix } => {
@@ -202,7 +232,7 @@ impl Lane<'_> {
                 self.invocations += 1;
                 self.send(&target, event).await.map(|answered| {
                     let verdict = outcome::judge(&self.at.settings, batch, &answered.body);
-                    self.answer = Some(answered);
+                    self.answer = Some(answered.without_body());
                     verdict
                 })
             }
@@ -213,11 +243,11 @@ impl Lane<'_> {
                 self.failures = 0;
                 let progress = outcome::partly_done(&self.at, batch, first, self.tools.now_ms());
                 self.note(progress).await?;
-                self.back_off().await
+                Ok(Next::BackOff)
             }
             Ok(Verdict::Failed(text)) => self.fail(batch, text).await,
             Err(SendFault::Failed { text, answered }) => {
-                self.answer = answered;
+                self.answer = answered.map(Answered::without_body);
                 self.fail(batch, text).await
             }
             Err(SendFault::Unavailable(text)) => self.wait_for_target(text).await,
@@ -230,19 +260,20 @@ impl Lane<'_> {
         batch: &Batch,
         window: Option<TriggerWindow>,
         state: Option<String>,
-    ) -> Result<bool, NoBatch> {
+    ) -> Result<Next, NoBatch> {
         let mut window = window.zip(state).map(|(window, state)| TriggerWindow { state, ..window });
         if let Some(large) = window.as_ref().filter(|window| window.state.len() > STATE_BYTES_MAX) {
             // It cannot be kept: the window ends here, or the batch is sent again.
-            if let Err(text) = self.send_end(large, true).await {
-                return self.fail(batch, text).await;
+            match self.send_end(large, true).await {
+                Ok(()) => window = None,
+                Err(SendFault::Failed { text, .. }) => return self.fail(batch, text).await,
+                Err(SendFault::Unavailable(text)) => return self.wait_for_target(text).await,
             }
-            window = None;
         }
         let progress = outcome::done(&self.at, batch, window);
         self.note(progress).await?;
         self.succeeded();
-        Ok(true)
+        Ok(Next::AtOnce)
     }
 
     fn succeeded(&mut self) {
@@ -254,21 +285,21 @@ impl Lane<'_> {
     }
 
     /// The target has failed: the batch is sent again, in halves or after a pause.
-    async fn fail(&mut self, batch: &Batch, text: String) -> Result<bool, NoBatch> {
+    async fn fail(&mut self, batch: &Batch, text: String) -> Result<Next, NoBatch> {
         self.complain(&text);
         let progress = outcome::failed(&self.at, batch, text, self.tools.now_ms());
         let is_halved = progress.attempts == 0;
         let is_last = outcome::is_exhausted(&self.at.settings, progress.attempts);
         self.note(progress).await?;
-        if is_halved || is_last { Ok(true) } else { self.back_off().await }
+        Ok(if is_halved || is_last { Next::AtOnce } else { Next::BackOff })
     }
 
     /// The target cannot be called. That counts as no try.
-    async fn wait_for_target(&mut self, text: String) -> Result<bool, NoBatch> {
+    async fn wait_for_target(&mut self, text: String) -> Result<Next, NoBatch> {
         self.complain(&text);
         let progress = outcome::unavailable(&self.at, text, self.tools.now_ms());
         self.note(progress).await?;
-        self.back_off().await
+        Ok(Next::BackOff)
     }
 
     /// The log has the first of several failures.
@@ -282,14 +313,15 @@ impl Lane<'_> {
         }
     }
 
-    async fn back_off(&mut self) -> Result<bool, NoBatch> {
+    /// Waits after a failure; true if the lane is to stop.
+    async fn back_off(&mut self) -> bool {
         let pause = RETRY_MIN.saturating_mul(1 << self.failures.min(16)).min(RETRY_MAX);
         self.failures = self.failures.saturating_add(1);
-        Ok(!self.reader.pause(pause).await)
+        self.reader.pause(pause).await
     }
 
     /// Passes a batch over, once the report about it stands.
-    async fn discard(&mut self, batch: &Batch, condition: Condition) -> Result<bool, NoBatch> {
+    async fn discard(&mut self, batch: &Batch, condition: Condition) -> Result<Next, NoBatch> {
         let why = match condition {
             Condition::RetryAttemptsExhausted => "failed in all tries",
             Condition::RecordAgeExceeded => "are too old",
@@ -310,7 +342,7 @@ impl Lane<'_> {
         let progress = outcome::discarded(&self.at, batch, text, self.tools.now_ms());
         self.note(progress).await?;
         self.succeeded();
-        Ok(true)
+        Ok(Next::AtOnce)
     }
 
     async fn report(&self, destination: &Target, batch: &Batch, condition: Condition) -> Result<(), String> {
@@ -376,34 +408,35 @@ impl Lane<'_> {
     }
 
     /// Sends the end of a window.
-    async fn send_end(&self, window: &TriggerWindow, is_early: bool) -> Result<(), String> {
+    async fn send_end(&self, window: &TriggerWindow, is_early: bool) -> Result<(), SendFault> {
         let shown = Window { is_early, ..self.shown(window, true) };
         let none: [&[u8]; 0] = [];
         let event = lambda_event(&none, Some(&shown));
-        match self.send(&self.at.settings.target, event).await {
-            Ok(_) => Ok(()),
-            Err(SendFault::Failed { text, .. } | SendFault::Unavailable(text)) => Err(text),
-        }
+        self.send(&self.at.settings.target, event).await.map(drop)
     }
 
     /// Ends the open window. Its state is passed over if that fails too often.
-    async fn end_window(&mut self, window: &TriggerWindow) -> Result<bool, NoBatch> {
+    async fn end_window(&mut self, window: &TriggerWindow) -> Result<Next, NoBatch> {
+        if !self.is_unchanged().await? {
+            return Ok(Next::Over);
+        }
         let before = self.at.progress.clone();
         match self.send_end(window, false).await {
             Ok(()) => {
                 let failure = outcome::over(before.failure.clone());
                 self.note(TriggerProgress { window: None, attempts: 0, failure, ..before }).await?;
                 self.succeeded();
-                Ok(true)
+                Ok(Next::AtOnce)
             }
-            Err(text) => {
+            Err(SendFault::Unavailable(text)) => self.wait_for_target(text).await,
+            Err(SendFault::Failed { text, .. }) => {
                 self.complain(&text);
                 let attempts = before.attempts.saturating_add(1);
                 let is_over = outcome::is_exhausted(&self.at.settings, attempts);
                 let failure = Some(Failure { at_ms: self.tools.now_ms(), text, is_present: !is_over });
                 let (window, attempts) = if is_over { (None, 0) } else { (before.window.clone(), attempts) };
                 self.note(TriggerProgress { window, attempts, failure, ..before }).await?;
-                if is_over { Ok(true) } else { self.back_off().await }
+                Ok(if is_over { Next::AtOnce } else { Next::BackOff })
             }
         }
     }

@@ -1,7 +1,8 @@
 //! The memory of all batches together.
 //!
 //! No lane waits for it: a target that hangs holds its batch for long, and others must go on. A lane that
-//! gets none makes smaller batches, of at most `FREE_BYTES` and one record.
+//! gets none makes smaller batches, of at most `FREE_BYTES` and one record. Only an object that was begun is
+//! made again beyond the bound, while it is put. No lane holds a batch while it pauses.
 
 use std::sync::Arc;
 

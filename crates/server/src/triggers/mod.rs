@@ -173,9 +173,10 @@ impl Desk {
             }
         }
         for (id, lane) in wanted {
-            let is_ending =
-                |other: &LaneId| (&other.uuid, &other.shard, other.lane) == (&id.uuid, &id.shard, id.lane);
-            // An earlier state of the mapping is still at work on the same records.
+            let is_ending = |other: &LaneId| {
+                (&other.uuid, &other.shard) == (&id.uuid, &id.shard) && other.generation != id.generation
+            };
+            // An earlier state of the mapping is still at work on the same records, perhaps in other lanes.
             if self.at_work.keys().any(is_ending) {
                 self.asks = true;
                 continue;

@@ -1,6 +1,6 @@
 //! What an answer does to a lane's progress. Pure.
 
-use keywright_engine::{TriggerLane, TriggerProgress, TriggerWindow};
+use keywright_engine::{TriggerLane, TriggerPosition, TriggerProgress, TriggerWindow};
 use keywright_semantics::event_sources::settings::Settings;
 use keywright_semantics::event_sources::view::{Counts, Failure};
 use keywright_wire::events::{BatchAnswer, WindowAnswer, batch_answer, window_answer};
@@ -116,15 +116,17 @@ pub(super) fn partly_done(lane: &TriggerLane, batch: &Batch, first: usize, now_m
     assert!(first > 0 && first < batch.lines.len(), "a part of the batch is done");
     let before = &lane.progress;
     let rest = batch.lines.len() - first;
+    let failed = batch.lines.get(first);
     let text = format!("the function reports {rest} of {} records as failed", batch.lines.len());
     TriggerProgress {
-        after: batch.lines.get(first).and_then(|line| line.before).max(before.after),
+        after: failed.and_then(|line| line.before).max(before.after),
         until: batch.end,
         // The rest is halved before a try of it counts.
         attempts: u32::from(!lane.settings.bisects || rest == 1),
         window: before.window.clone(),
         is_done: false,
-        counts: counted(before.counts, first, 0).plus(Counts { retries: 1, ..Counts::default() }),
+        counts: counted(before.counts, first, failed.map_or(0, |line| line.filtered))
+            .plus(Counts { retries: 1, ..Counts::default() }),
         failure: Some(Failure { at_ms: now_ms, text, is_present: true }),
     }
 }
@@ -141,6 +143,19 @@ pub(super) fn failed(lane: &TriggerLane, batch: &Batch, text: String, now_ms: u6
         attempts,
         counts: before.counts.plus(Counts { retries, ..Counts::default() }),
         failure: Some(Failure { at_ms: now_ms, text, is_present: true }),
+        ..before.clone()
+    }
+}
+
+/// The progress after records up to this one were trimmed before they could be delivered.
+pub(super) fn lost(lane: &TriggerLane, lost_to: TriggerPosition, failure: Failure) -> TriggerProgress {
+    let before = &lane.progress;
+    let until = before.until.filter(|until| *until > lost_to);
+    TriggerProgress {
+        after: before.after.max(Some(lost_to)),
+        until,
+        attempts: if until.is_some() { before.attempts } else { 0 },
+        failure: Some(failure),
         ..before.clone()
     }
 }

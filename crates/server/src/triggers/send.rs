@@ -8,14 +8,13 @@ use std::time::Duration;
 
 use keywright_wire::sigv4::{SignedRequest, Signer};
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderName, HeaderValue};
-use reqwest::{Client, Request, Response, StatusCode, Url, redirect};
-use tokio_rustls::rustls;
+use reqwest::{Client, Request, Response, StatusCode, Url};
 
 use crate::connection::hosts::Host;
+use crate::outgoing::{self, builder, cause};
 use crate::process::environment;
 use crate::targets::{FunctionEndpoint, FunctionKeys};
 
-const CONNECT_TIME_MAX: Duration = Duration::from_secs(5);
 /// A function may take a quarter of an hour (Lambda's quota), and its call a little longer.
 const CALL_TIME_MAX: Duration = Duration::from_secs(15 * 60 + 30);
 /// Any other host.
@@ -39,6 +38,13 @@ pub(super) struct Answered {
     /// The id that the target gave the call.
     pub(super) request_id: Option<String>,
     pub(super) body: Vec<u8>,
+}
+
+impl Answered {
+    /// The same, small enough to be kept.
+    pub(super) fn without_body(self) -> Self {
+        Self { body: Vec::new(), ..self }
+    }
 }
 
 /// Why a target has not taken a batch.
@@ -126,7 +132,7 @@ impl Sender {
             }));
         }
         let made = |builder: reqwest::ClientBuilder| {
-            builder.build().map_err(|error| format!("cannot make a client of HTTP: {}", causes(&error)))
+            builder.build().map_err(|error| format!("cannot make a client of HTTP: {}", cause(&error)))
         };
         let client = if is_here {
             self.near.get_or_init(|| made(builder().no_proxy()))
@@ -135,15 +141,6 @@ impl Sender {
         };
         client.as_ref().map_err(Clone::clone)
     }
-}
-
-fn builder() -> reqwest::ClientBuilder {
-    // The client takes the provider of the process. If there is one already, it stays.
-    let _installed = rustls::crypto::ring::default_provider().install_default();
-    Client::builder()
-        .user_agent(concat!("keywright/", env!("CARGO_PKG_VERSION")))
-        .redirect(redirect::Policy::none())
-        .connect_timeout(CONNECT_TIME_MAX)
 }
 
 fn parse(url: &str) -> Result<Url, SendFault> {
@@ -193,31 +190,29 @@ fn sign(request: &mut Request, keys: &FunctionKeys, region: &str) -> Result<(), 
 async fn exchange(client: &Client, request: Request) -> Result<Answered, SendFault> {
     let host = request.url().host_str().unwrap_or_default().to_owned();
     let fault = |error: &reqwest::Error| {
-        let text = format!("{host} cannot be reached: {}", causes(error));
+        let text = format!("{host} cannot be reached: {}", cause(error));
         if error.is_connect() {
             SendFault::Unavailable(text)
         } else {
-            SendFault::Failed { text: format!("{host} has not answered: {}", causes(error)), answered: None }
+            SendFault::Failed { text: format!("{host} has not answered: {}", cause(error)), answered: None }
         }
     };
     let mut response = client.execute(request).await.map_err(|error| fault(&error))?;
-    let header = |response: &Response, name: &str| {
-        response.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned)
+    let header = |response: &Response, name: &str| -> Option<String> {
+        let value = response.headers().get(name).and_then(|value| value.to_str().ok())?;
+        Some(value.chars().take(SHOWN_CHARACTERS_MAX).collect())
     };
-    let mut answered = Answered {
+    let answered = Answered {
         status: response.status().as_u16(),
         error: header(&response, FUNCTION_ERROR),
         request_id: header(&response, REQUEST_ID),
         body: Vec::new(),
     };
-    while let Some(piece) = response.chunk().await.map_err(|error| fault(&error))? {
-        if answered.body.len() + piece.len() > ANSWER_BYTES_MAX {
-            let text = format!("{host} answers more than {ANSWER_BYTES_MAX} bytes");
-            return Err(SendFault::Failed { text, answered: None });
-        }
-        answered.body.extend_from_slice(&piece);
-    }
-    Ok(answered)
+    let body = outgoing::body(&mut response, ANSWER_BYTES_MAX).await.map_err(|error| fault(&error))?;
+    body.map(|body| Answered { body, ..answered }).ok_or_else(|| {
+        let text = format!("{host} answers more than {ANSWER_BYTES_MAX} bytes");
+        SendFault::Failed { text, answered: None }
+    })
 }
 
 fn taken(answered: Answered, who: &str) -> Result<Answered, SendFault> {
@@ -237,17 +232,6 @@ fn excerpt(body: &[u8]) -> String {
     let text =
         String::from_utf8_lossy(body.get(..body.len().min(4 * SHOWN_CHARACTERS_MAX)).unwrap_or_default());
     text.chars().map(|one| if one.is_control() { ' ' } else { one }).take(SHOWN_CHARACTERS_MAX).collect()
-}
-
-/// An error with what caused it.
-fn causes(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text = error.to_string();
-        cause = error.source();
-    }
-    text
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Random writes of every kind, each at a known time: a table is restored to any second of them.
 
 use serde_json::{Value, json};
+use tempfile::TempDir;
 
 use crate::contents::{Contents, Items, Key, key_of, scan};
 use crate::db::{BEGUN, BEGUN_MS, Db, advance, factor};
@@ -21,6 +22,8 @@ type Change = (u64, Key, Option<Value>);
 /// A table, and all that was ever done to it.
 struct Writer<'s> {
     server: &'s Server,
+    /// The folder of buckets.
+    buckets: &'s TempDir,
     db: Db,
     dice: Dice,
     now_ms: u64,
@@ -31,14 +34,14 @@ struct Writer<'s> {
 }
 
 impl<'s> Writer<'s> {
-    fn new(server: &'s Server, seed: u64) -> Self {
+    fn new(server: &'s Server, buckets: &'s TempDir, seed: u64) -> Self {
         let mut db = Db::of(server);
         db.create(TABLE);
         let ttl = json!({"Enabled": true, "AttributeName": "until"});
         db.call("UpdateTimeToLive", &json!({"TableName": TABLE, "TimeToLiveSpecification": ttl}));
         db.recovery(TABLE, 35);
         let (now, log) = (Items::new(), Vec::new());
-        Self { server, db, dice: Dice::new(seed), now_ms: BEGUN_MS, now, log, unsure: Vec::new() }
+        Self { server, buckets, db, dice: Dice::new(seed), now_ms: BEGUN_MS, now, log, unsure: Vec::new() }
     }
 
     fn pass(&mut self, ms: u64) {
@@ -81,6 +84,7 @@ impl<'s> Writer<'s> {
 
     fn write(&mut self) {
         match self.dice.roll(8) {
+            _ if self.dice.roll(80) == 0 => self.bulk_put(),
             0 | 1 => {
                 let item = self.item();
                 self.db.put(TABLE, &item);
@@ -154,6 +158,35 @@ impl<'s> Writer<'s> {
         }
     }
 
+    /// Puts of items with different keys, some under a condition that does not hold.
+    fn bulk_put(&mut self) {
+        let several = self.several();
+        let line = |(item, is_put): &(Value, bool)| {
+            let mut record = json!({"Item": item});
+            if !is_put {
+                record["ConditionExpression"] = json!("attribute_exists(absent)");
+            }
+            format!("{record}\n")
+        };
+        let lines: String = several.iter().map(line).collect();
+        std::fs::write(self.buckets.path().join("bulk").join("in"), lines).unwrap();
+        let request = json!({"TableName": TABLE,
+            "InputS3Configuration": {"S3Bucket": "bulk", "S3KeyPrefix": "in", "InputFormat": "DYNAMODB_JSON"},
+            "OutputS3Configuration": {"S3Bucket": "bulk", "S3KeyPrefix": "out", "OutputType": ["ERROR"]}});
+        let begun = self.db.call("StartBulkPutItems", &request)["BulkOperationDescription"].clone();
+        let question = json!({"BulkOperationArn": begun["BulkOperationArn"]});
+        let mut status = Value::Null;
+        self.db.wait("the bulk put ends", |db| {
+            let now = db.call("DescribeBulkOperation", &question)["BulkOperationDescription"].clone();
+            status = now["BulkOperationStatus"].clone();
+            status != "IN_PROGRESS"
+        });
+        assert_eq!(status, "COMPLETED");
+        for (item, _) in several.into_iter().filter(|(_, is_put)| *is_put) {
+            self.note(key_of(&item), Some(item));
+        }
+    }
+
     fn statement(&mut self) {
         let value = json!({"S": format!("stated {}", self.log.len())});
         let Some(mut item) = self.present() else { return };
@@ -216,8 +249,12 @@ fn only_key(item: &Value) -> Value {
 #[test]
 fn a_table_is_restored_to_any_second_of_a_thousand_writes_of_every_kind() {
     let seed = wanted("KEYWRIGHT_SEED", 1);
-    let server = Server::start(&["--in-memory", "--clock", BEGUN, "--ttl-delay-ms", "0"]);
-    let mut writer = Writer::new(&server, seed);
+    let buckets = tempfile::tempdir().unwrap();
+    std::fs::create_dir(buckets.path().join("bulk")).unwrap();
+    let folder = ["--s3-folder", buckets.path().to_str().unwrap()];
+    let server =
+        Server::start(&[&["--in-memory", "--clock", BEGUN, "--ttl-delay-ms", "0"], &folder[..]].concat());
+    let mut writer = Writer::new(&server, &buckets, seed);
     let mut expired = 0;
     for number in 0..WRITES * factor().min(5) {
         writer.write();

@@ -1,17 +1,17 @@
-//! The `console`, `python` and `json` blocks of the guides, run in the order of the page with the clients
-//! that they name: the AWS CLI, boto3, curl. `models/guide.rs` runs the `sh` blocks, `packages/guide.rs` the
-//! guide to testing.
+//! The `console`, `python`, `json` and `toml` blocks of the guides, run in the order of the page with the
+//! clients that they name: the AWS CLI, boto3, curl. `models/guide.rs` runs the `sh` blocks,
+//! `packages/guide.rs` the guide to testing.
 //!
 //! A command that starts a server starts one on a free port; the ports 8000 and 8200 of later commands are
 //! that server's, and 8001 is a second one's. A line that begins with `{` is what the command before it
-//! prints.
+//! prints. A `toml` block is the settings file that a later command names.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use crate::foreign_clients::installed;
-use crate::support::{Server, add_key, model_command};
+use crate::support::{Server, add_key, bounded, model_command};
 
 /// What a page needs before its first command.
 struct Page {
@@ -40,6 +40,7 @@ const PAGES: &[Page] = &[
     page("clock.md", Tables::Made),
     page("data.md", Tables::OfThePage),
     page("dynamodb-local.md", Tables::Made),
+    page("export-import.md", Tables::Made),
     page("import.md", Tables::Made),
     page("mcp.md", Tables::Made),
     // The page's figures are of this hour.
@@ -49,6 +50,7 @@ const PAGES: &[Page] = &[
     page("streams-ttl.md", Tables::OfThePage),
     page("studio.md", Tables::Made),
     page("throttling.md", Tables::Made),
+    page("triggers.md", Tables::OfThePage),
 ];
 
 /// The beginnings of commands that are not run here, with the reason.
@@ -69,14 +71,7 @@ const NOT_RUN: &[(&str, &str)] = &[
     ),
     ("keywright --kinesis-endpoint", "needs the reader's Kinesis; tests/destinations runs it"),
     ("aws dynamodb enable-kinesis-streaming-destination", "the same"),
-    (
-        "aws lambda create-event-source-mapping",
-        "needs the reader's functions; tests/triggers/clients.rs runs it",
-    ),
-    ("cargo lambda watch", "the same"),
-    ("keywright --lambda-endpoint", "the same"),
-    ("keywright triggers", "needs the triggers made above it"),
-    ("find buckets", "the same"),
+    ("cargo lambda watch", "needs the reader's functions"),
     ("systemctl ", "changes the machine"),
 ];
 
@@ -115,7 +110,7 @@ fn guide(name: &str) -> String {
 /// The blocks of a page that are run here: language and text.
 fn blocks(page: &str) -> Vec<(&str, &str)> {
     let blocks = page.split("\n```").skip(1).step_by(2).filter_map(|block| block.split_once('\n'));
-    blocks.filter(|(language, _)| ["console", "python", "json"].contains(language)).collect()
+    blocks.filter(|(language, _)| ["console", "python", "json", "toml"].contains(language)).collect()
 }
 
 /// The commands of a block, continued lines joined.
@@ -131,7 +126,8 @@ fn not_run(command: &str) -> bool {
 /// One page under way.
 struct Reader {
     folder: tempfile::TempDir,
-    server: Server,
+    /// It is gone for a moment when a command starts another one: both may want the same folder.
+    server: Option<Server>,
     second: Server,
     tables: Tables,
     variables: Vec<(String, String)>,
@@ -153,11 +149,15 @@ impl Reader {
         let own = [("AWS_ACCESS_KEY_ID", id), ("AWS_SECRET_ACCESS_KEY", secret)];
         let region = ["AWS_REGION", "AWS_DEFAULT_REGION"].map(|name| (name, "us-east-1".to_owned()));
         let variables = own.into_iter().chain(region).map(|(name, value)| (name.to_owned(), value)).collect();
-        let server = Server::start_one(&[&["--in-memory"], page.settings].concat());
+        let server = Some(Server::start_one(&[&["--in-memory"], page.settings].concat()));
         let second = Server::start_one(&["--in-memory"]);
         let reader = Self { folder, server, second, tables: page.tables, variables, printed: String::new() };
         reader.make_tables();
         reader
+    }
+
+    fn server(&self) -> &Server {
+        self.server.as_ref().unwrap()
     }
 
     fn file(&self, name: &str) -> PathBuf {
@@ -175,9 +175,9 @@ impl Reader {
     /// A text with the ports of the servers that run.
     fn with_ports(&self, text: &str) -> String {
         let port = |address: &str| address.rsplit(':').next().unwrap().to_owned();
-        let text = text.replace(":8000", &format!(":{}", port(self.server.address())));
+        let text = text.replace(":8000", &format!(":{}", port(self.server().address())));
         let text = text.replace(":8001", &format!(":{}", port(self.second.address())));
-        text.replace(":8200", &format!(":{}", port(self.server.management())))
+        text.replace(":8200", &format!(":{}", port(self.server().management())))
     }
 
     /// A command with a stopped folder of data in place of the installed one.
@@ -206,7 +206,7 @@ impl Reader {
     }
 
     fn shell(&self, command: &str) -> Output {
-        self.prepared("sh").args(["-euc", &self.with_ports(command)]).output().unwrap()
+        run(self.prepared("sh").args(["-euc", &self.with_ports(command)]), command)
     }
 
     fn follow(&mut self, command: &str) {
@@ -240,7 +240,7 @@ impl Reader {
             let make = make.into_iter().find(|command| command.starts_with("openssl ")).unwrap();
             assert!(self.shell(&make).status.success(), "{make}");
         }
-        let own = |argument: &String| match argument.strip_prefix('/') {
+        let own = |argument: &String| match argument.strip_prefix('/').or(argument.strip_prefix("./")) {
             _ if self.file(argument).exists() => self.file(argument).to_str().unwrap().to_owned(),
             Some(path) => self.file(path).to_str().unwrap().to_owned(),
             None => argument.clone(),
@@ -250,7 +250,10 @@ impl Reader {
             arguments.push("--in-memory".to_owned());
         }
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        self.server = Server::start_one(&arguments);
+        if let Some(before) = self.server.take() {
+            assert!(before.stop());
+        }
+        self.server = Some(Server::start_one(&arguments));
         self.make_tables();
     }
 
@@ -280,6 +283,11 @@ impl Reader {
             assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         }
     }
+}
+
+/// What a command printed. It fails if the command does not end.
+fn run(command: &mut Command, text: &str) -> Output {
+    bounded::output(command, bounded::PATIENCE).unwrap_or_else(|fault| panic!("{fault}:\n{text}"))
 }
 
 /// The arguments of a command that starts a server, without its ports.
@@ -312,9 +320,10 @@ fn follow(name: &str) {
             }
             "python" => {
                 let script = reader.with_ports(block);
-                let output = reader.prepared("python").args(["-B", "-c", &script]).output().unwrap();
+                let output = run(reader.prepared("python").args(["-B", "-c", &script]), block);
                 assert!(output.status.success(), "{block}\n{}", String::from_utf8_lossy(&output.stderr));
             }
+            "toml" => std::fs::write(reader.file("keywright.toml"), block).unwrap(),
             _ => reader.assistant(block),
         }
     }
@@ -338,6 +347,7 @@ pages! {
     the_guide_to_the_clock_runs: "clock.md",
     the_guide_to_data_runs: "data.md",
     the_guide_from_dynamodb_local_runs: "dynamodb-local.md",
+    the_guide_to_exports_and_imports_runs: "export-import.md",
     the_guide_to_bringing_tables_runs: "bring-tables.md",
     the_guide_to_imports_runs: "import.md",
     the_guide_for_assistants_runs: "mcp.md",
@@ -347,6 +357,7 @@ pages! {
     the_guide_to_streams_and_time_to_live_runs: "streams-ttl.md",
     the_guide_to_the_studio_runs: "studio.md",
     the_guide_to_throttling_runs: "throttling.md",
+    the_guide_to_triggers_runs: "triggers.md",
 }
 
 #[test]

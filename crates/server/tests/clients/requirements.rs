@@ -1,6 +1,7 @@
 //! The product's requirements, one test each, checked with boto3 against a real server (`requirements/*.py`):
 //! those of its sources (`r01` and on), behaviour observed of the service (`o01`), PartiQL (`q01`),
-//! streams as consumer libraries use them (`s01`), and metrics, scaling and throttling (`t15`).
+//! streams as consumer libraries use them (`s01`), and metrics, scaling and throttling (`t15`). Archives in a
+//! bucket (`r64`, `r65`) need its store: their tests are in `tests/triggers`.
 //!
 //! A worker is a server and a Python process that has imported boto3. It checks one requirement after the
 //! other and is kept for the next test that needs a server with the same settings. Every check makes tables
@@ -24,7 +25,7 @@ type Kind = (Settings, bool);
 
 /// These look at figures at once. Of several servers over one store each knows its own at once, and those of
 /// the others seconds or a minute later (COMPAT.md), so these are checked with one.
-const FIGURES: [&str; 9] = ["r46", "t15", "t30", "t31", "t32", "t33", "t36", "t36s", "t37"];
+const FIGURES: [&str; 10] = ["r46", "r62", "t15", "t30", "t31", "t32", "t33", "t36", "t36s", "t37"];
 
 /// Idle workers, by the settings of their servers and by whether one server stands behind each endpoint. The
 /// test harness never drops them: when this program ends, Python reads the end of its input and stops the
@@ -153,6 +154,7 @@ requirements! {
     r44_a_table_moves_between_billing_modes: "r44",
     r46_describe_table_prints_what_the_query_asks: "r46",
     r57_streams_give_every_change_in_order_with_the_chosen_view: "r57",
+    r57_records_are_kept_for_24_hours: "r57d" "--clock" "manual@2026-11-26T16:00:00Z",
     r58_a_typed_handler_logs_new_orders_and_status_changes: "r58",
     r59_a_deserializer_accepts_every_image: "r59",
     r60_a_search_index_stays_equal_to_the_table: "r60",

@@ -3,9 +3,16 @@
 #![cfg(all(feature = "postgres", unix))]
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on stops")]
 
+mod bulk_puts;
 mod copies;
 mod cuts;
+#[allow(dead_code, reason = "the tests of backups call more of it")]
+#[path = "../backups/db.rs"]
+mod db;
 mod desk;
+#[allow(dead_code, reason = "the tests of exports call more of it")]
+#[path = "../transfers/folder.rs"]
+mod folder;
 mod jobs;
 mod kills;
 mod limits;
@@ -18,6 +25,10 @@ mod rolling;
 mod round_trips;
 #[path = "../support/mod.rs"]
 mod support;
+#[allow(dead_code, reason = "the tests of exports call more of it")]
+#[path = "../transfers/table.rs"]
+mod table;
 mod tables;
 mod takeover;
 mod tls;
+mod transfers;

@@ -58,7 +58,7 @@ pub(crate) fn create_table(endpoint: &str, name: &str, view: Option<&str>) {
     ask(endpoint, "CreateTable", &request);
 }
 
-/// All items of a table by their keys, each as it is whatever way its server writes it.
+/// All items of a table by their keys. Servers may write an item in several ways: equal items are equal.
 pub(crate) fn items(endpoint: &str, table: &str) -> BTreeMap<String, Item> {
     let mut found = BTreeMap::new();
     let mut request = Json::object([("TableName", Json::text(table)), ("ConsistentRead", Json::Bool(true))]);

@@ -286,54 +286,111 @@ fn a_migration_of_exports_that_is_killed_goes_on_and_ends_equal() {
     assert!(!found.values().any(|item| format!("{item:?}").contains("f0\"")));
 }
 
-#[test]
-fn exports_of_another_keywright_are_read() {
-    let (folder, target) = (tempfile::tempdir().unwrap(), Server::in_memory());
-    let (data, buckets) = (folder.path().join("data"), folder.path().join("buckets"));
-    std::fs::create_dir_all(buckets.join("far")).unwrap();
-    let (data, named) = (data.to_str().unwrap(), buckets.to_str().unwrap());
-    let source = Server::start(&["--data", data, "--s3-folder", named, "--export-min-window-ms", "0"]);
-    crate::endpoint::create_table(&source.endpoint, "Orders", None);
-    let recovery =
-        r#"{"TableName":"Orders","PointInTimeRecoverySpecification":{"PointInTimeRecoveryEnabled":true}}"#;
-    ask(&source.endpoint, "UpdateContinuousBackups", recovery);
-    let put = |pk: &str, sk: u64| {
+/// A Keywright with the table `Orders`, whose bucket `far` is a folder.
+struct Source {
+    server: Server,
+    /// The folder of its buckets.
+    buckets: String,
+    _folder: tempfile::TempDir,
+}
+
+impl Source {
+    fn start() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let (data, buckets) = (folder.path().join("data"), folder.path().join("buckets"));
+        std::fs::create_dir_all(buckets.join("far")).unwrap();
+        let (data, buckets) = (data.to_str().unwrap(), buckets.to_str().unwrap().to_owned());
+        let server = Server::start(&["--data", data, "--s3-folder", &buckets, "--export-min-window-ms", "0"]);
+        crate::endpoint::create_table(&server.endpoint, "Orders", None);
+        let recovery = r#"{"TableName":"Orders","PointInTimeRecoverySpecification":{"PointInTimeRecoveryEnabled":true}}"#;
+        ask(&server.endpoint, "UpdateContinuousBackups", recovery);
+        Self { server, buckets, _folder: folder }
+    }
+
+    fn put(&self, pk: &str, sk: u64) {
         let item = order(pk, sk, 1);
-        ask(&source.endpoint, "PutItem", &format!(r#"{{"TableName":"Orders","Item":{item}}}"#));
-    };
-    let arn = described(&source.endpoint, "Orders", "TableArn");
-    let export = |more: &str| {
+        ask(&self.server.endpoint, "PutItem", &format!(r#"{{"TableName":"Orders","Item":{item}}}"#));
+    }
+
+    fn delete(&self, pk: &str, sk: u64) {
+        let key = format!(r#"{{"pk":{{"S":"{pk}"}},"sk":{{"N":"{sk}"}}}}"#);
+        ask(&self.server.endpoint, "DeleteItem", &format!(r#"{{"TableName":"Orders","Key":{key}}}"#));
+    }
+
+    /// The id of a complete export, and the second of its time if it is a full one.
+    fn export(&self, more: &str) -> (String, Option<u64>) {
+        let arn = described(&self.server.endpoint, "Orders", "TableArn");
         let request = format!(r#"{{"TableArn":{},"S3Bucket":"far","S3Prefix":"p"{more}}}"#, arn.compact());
-        let begun = ask(&source.endpoint, "ExportTableToPointInTime", &request);
+        let begun = ask(&self.server.endpoint, "ExportTableToPointInTime", &request);
         let own = begun.at(&["ExportDescription", "ExportArn"]).unwrap().clone();
         let describe = Json::object([("ExportArn", own.clone())]).compact();
-        loop {
-            let found = ask(&source.endpoint, "DescribeExport", &describe);
+        let ended = loop {
+            let found = ask(&self.server.endpoint, "DescribeExport", &describe);
             match found.at(&["ExportDescription", "ExportStatus"]).and_then(Json::as_str) {
-                Some("COMPLETED") => break,
+                Some("COMPLETED") => break found,
                 Some("IN_PROGRESS") => std::thread::sleep(std::time::Duration::from_millis(50)),
                 other => panic!("{other:?}: {}", found.compact()),
             }
-        }
-        let description = ask(&source.endpoint, "DescribeExport", &describe);
-        let part = |name: &str| description.at(&["ExportDescription", name]).cloned();
-        (own.as_str().unwrap().rsplit('/').next().unwrap().to_owned(), part("ExportTime"))
-    };
-    (0..30).for_each(|sk| put("a", sk));
-    std::thread::sleep(std::time::Duration::from_millis(1100));
-    let (full, time) = export("");
-    put("b", 1);
-    ask(&source.endpoint, "DeleteItem", r#"{"TableName":"Orders","Key":{"pk":{"S":"a"},"sk":{"N":"7"}}}"#);
-    std::thread::sleep(std::time::Duration::from_millis(1100));
-    let seconds = |json: &Json| json.compact().split('.').next().unwrap().parse::<u64>().unwrap();
-    let from = seconds(&time.unwrap());
-    let window = format!(
-        r#","ExportType":"INCREMENTAL_EXPORT","IncrementalExportSpecification":{{"ExportFromTime":{from}}}"#
-    );
-    let (increment, _) = export(&window);
-    let from = format!("aws://Orders?export={named}/far/p/AWSDynamoDB/{full},{increment}");
+        };
+        let time = ended.at(&["ExportDescription", "ExportTime"]);
+        let second = time.map(|time| time.compact().split('.').next().unwrap().parse().unwrap());
+        (own.as_str().unwrap().rsplit('/').next().unwrap().to_owned(), second)
+    }
+
+    /// A full export, a change and a delete, and an increment that has them, with these members: both ids.
+    fn chain(&self, format: &str) -> [String; 2] {
+        (0..30).for_each(|sk| self.put("a", sk));
+        std::thread::sleep(std::time::Duration::from_millis(1100));
+        let (full, from) = self.export(format);
+        self.put("b", 1);
+        self.delete("a", 7);
+        std::thread::sleep(std::time::Duration::from_millis(1100));
+        let window = format!(
+            r#","ExportType":"INCREMENTAL_EXPORT","IncrementalExportSpecification":{{"ExportFromTime":{}}}"#,
+            from.unwrap()
+        );
+        [full, self.export(&format!("{format}{window}")).0]
+    }
+
+    fn from(&self, ids: &str) -> String {
+        format!("aws://Orders?export={}/far/p/AWSDynamoDB/{ids}", self.buckets)
+    }
+}
+
+#[test]
+fn exports_of_another_keywright_are_read() {
+    let (source, folder, target) = (Source::start(), tempfile::tempdir().unwrap(), Server::in_memory());
+    let from = source.from(&source.chain("").join(","));
     let arguments = ["--from", &from, "--endpoint", &target.endpoint];
     succeeds(folder.path(), &[&arguments[..], &KEY].concat());
-    crate::endpoint::assert_equal((&source.endpoint, "Orders"), (&target.endpoint, "Orders"));
+    crate::endpoint::assert_equal((&source.server.endpoint, "Orders"), (&target.endpoint, "Orders"));
     assert_eq!(items(&target.endpoint, "Orders").len(), 30);
+}
+
+#[test]
+fn a_full_export_as_ion_is_read_and_an_increment_as_ion_is_refused_before_a_table_is_made() {
+    let (source, folder, target) = (Source::start(), tempfile::tempdir().unwrap(), Server::in_memory());
+    let [full, increment] = source.chain(r#","ExportFormat":"ION""#);
+    let from = source.from(&format!("{full},{increment}"));
+    let arguments = ["--from", &from, "--endpoint", &target.endpoint];
+    let names = [&increment, "changes as Ion", "DYNAMODB_JSON"];
+    fails(folder.path(), &[&arguments[..], &KEY].concat(), &names);
+    assert_eq!(ask(&target.endpoint, "ListTables", "{}").get("TableNames").unwrap().elements().len(), 0);
+    // An increment in the other format goes on from it.
+    let (json, _) = source.export(&window_of(&source, &increment));
+    let from = source.from(&format!("{full},{json}"));
+    succeeds(folder.path(), &[&["--from", &from, "--endpoint", &target.endpoint][..], &KEY].concat());
+    crate::endpoint::assert_equal((&source.server.endpoint, "Orders"), (&target.endpoint, "Orders"));
+}
+
+/// The members of an increment in JSON with the window of another one.
+fn window_of(source: &Source, id: &str) -> String {
+    let summary = Path::new(&source.buckets).join(format!("far/p/AWSDynamoDB/{id}/manifest-summary.json"));
+    let summary = Summary::read(&std::fs::read(summary).unwrap()).unwrap();
+    let Span::Incremental { from_ms, to_ms, .. } = summary.span else { panic!("it is no increment") };
+    format!(
+        r#","ExportType":"INCREMENTAL_EXPORT","IncrementalExportSpecification":{{"ExportFromTime":{},"ExportToTime":{}}}"#,
+        from_ms / 1000,
+        to_ms / 1000
+    )
 }

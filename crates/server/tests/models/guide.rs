@@ -5,9 +5,10 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::time::Duration;
 
-use crate::support::Server;
 use crate::support::snapshot::assert_names;
+use crate::support::{Server, bounded};
 
 /// The least number of command blocks in all documents, so that none is lost unnoticed.
 const BLOCKS_MIN: usize = 24;
@@ -40,17 +41,18 @@ fn blocks(guide: &str) -> Vec<Block> {
     found
 }
 
-/// Runs a block of commands with the binary in `PATH`.
-fn shell(folder: &Path, commands: &str) -> Output {
+/// Runs a block of commands with the binary in `PATH`; a sentence if it does not end in time.
+fn shell_within(patience: Duration, folder: &Path, commands: &str) -> Result<Output, String> {
     let own = Path::new(env!("CARGO_BIN_EXE_keywright")).parent().expect("a folder").to_path_buf();
     let others = std::env::var_os("PATH").unwrap_or_default();
     let path = std::env::join_paths(std::iter::once(own).chain(std::env::split_paths(&others)));
-    Command::new("sh")
-        .args(["-eu", "-c", commands])
-        .current_dir(folder)
-        .env("PATH", path.expect("a path"))
-        .output()
-        .expect("a shell")
+    let mut shell = Command::new("sh");
+    shell.args(["-eu", "-c", commands]).current_dir(folder).env("PATH", path.expect("a path"));
+    bounded::output(&mut shell, patience)
+}
+
+fn shell(folder: &Path, commands: &str) -> Output {
+    shell_within(bounded::PATIENCE, folder, commands).unwrap_or_else(|fault| panic!("{fault}:\n{commands}"))
 }
 
 /// Whether a text matches the guide's.
@@ -180,6 +182,17 @@ fn the_guide_is_compared_line_by_line_but_for_its_gaps() {
     assert!(!shows("a\nz", "a\nb\nz"));
     assert!(!shows("a", "a\nb"));
     assert!(!shows("…\nx", "a\nb"));
+}
+
+#[test]
+fn a_block_that_serves_or_leaves_something_that_prints_fails_instead_of_hanging() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let fault =
+        |commands| shell_within(Duration::from_secs(1), folder.path(), commands).err().unwrap_or_default();
+    let serves = fault("keywright --in-memory --port 0 --studio-port off --management-port off");
+    assert!(serves.starts_with("it has not ended within 1s"), "{serves}");
+    assert!(fault("sleep 60 &").starts_with("what it has started still prints after 1s"));
+    assert_eq!(fault("sleep 60 > /dev/null 2>&1 &\nkill $!"), "");
 }
 
 #[test]

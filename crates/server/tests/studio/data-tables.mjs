@@ -239,7 +239,7 @@ test('a deleted item can be brought back for ten seconds, and not over another o
 const HARMLESS = /^(BatchGet|CreateBackup|CreateTable|Describe|EnableKinesis|ExportTable|GetItem|GetRecords|GetShardIterator|ImportTable|List|Query|RestoreTable|Scan|TagResource|TransactGet|UpdateItem|UpdateKinesis)/;
 const LOSSES = {
   BatchExecuteStatement: [{Statements: [{Statement: "DELETE FROM Shop WHERE pk = 'a'"}]}], BatchWriteItem: [{RequestItems: {Shop: [{DeleteRequest: {}}]}}, {RequestItems: {Shop: [{PutRequest: {}}]}}],
-  DeleteBackup: [{}], DeleteItem: [{}], DeleteTable: [{}], DisableKinesisStreamingDestination: [{}], ExecuteStatement: [{Statement: ' delete from Shop'}], ExecuteTransaction: [{TransactStatements: [{Statement: 'Delete FROM Shop'}]}], PutItem: [{}],
+  CancelBulkOperation: [{}], DeleteBackup: [{}], DeleteItem: [{}], DeleteTable: [{}], DisableKinesisStreamingDestination: [{}], ExecuteStatement: [{Statement: ' delete from Shop'}], ExecuteTransaction: [{TransactStatements: [{Statement: 'Delete FROM Shop'}]}], PutItem: [{}], StartBulkPutItems: [{}],
   TransactWriteItems: [{TransactItems: [{Delete: {}}]}, {TransactItems: [{Put: {}}]}], UntagResource: [{TagKeys: ['a']}],
   UpdateContinuousBackups: [{PointInTimeRecoverySpecification: {PointInTimeRecoveryEnabled: false}}], UpdateContributorInsights: [{ContributorInsightsAction: 'DISABLE'}],
   UpdateTable: [{GlobalSecondaryIndexUpdates: [{Delete: {IndexName: 'x'}}]}, {StreamSpecification: {StreamEnabled: false}}, {DeletionProtectionEnabled: false}],

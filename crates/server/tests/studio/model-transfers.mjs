@@ -1,5 +1,5 @@
-// Exports and imports with their progress, counts and errors; triggers with their lag, retries and last failure, and
-// what they archived; Kinesis destinations. The buckets are folders.
+// Exports, imports and bulk puts with their progress, counts and errors; triggers with their lag, retries and last
+// failure, and what they archived; Kinesis destinations. The buckets are folders.
 
 import {mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync} from 'node:fs';
 import {createServer} from 'node:http';
@@ -10,7 +10,7 @@ import {equal, ok, same, test, until} from './lib.mjs';
 const NAME = 'Orders';
 const buckets = mkdtempSync(join(tmpdir(), 'studio-buckets-'));
 process.on('exit', () => rmSync(buckets, {recursive: true, force: true}));
-for (const name of ['out', 'bad', 'archive']) mkdirSync(join(buckets, name));
+for (const name of ['out', 'bad', 'archive', 'in', 'slow']) mkdirSync(join(buckets, name));
 const STORE = ['--s3-folder', buckets];
 const ARN = 'arn:aws:kinesis:us-east-1:123456789012:stream/changes';
 
@@ -137,6 +137,38 @@ test('the errors of an import are shown with their object and record', {args: ST
   same([object, record], ['items.json', '1']);
   ok(text.length > 10, text);
   await t.accessibleInBoth();
+});
+
+test('records are put in bulk after a question, and one is cancelled', {args: STORE, waits: true}, async (t) => {
+  await orders(t);
+  await put(t, 'a', {old: {BOOL: true}});
+  writeFileSync(join(buckets, 'in', 'items.json'), '{"Item":{"pk":{"S":"a"}}}\n{"Item":{"pk":{"S":"b"}},"ConditionExpression":"attribute_exists(pk)"}\n{"Item":{"other":{"S":"c"}}}\n');
+  await t.open('/us-east-1/operate/transfers');
+  await t.page.getByText('No bulk put in us-east-1').waitFor();
+  const bulk = form(t, 'Bulk put');
+  await bulk.getByLabel('from', {exact: true}).fill('s3://in/');
+  await bulk.getByLabel('reports to').fill('s3://out/reports');
+  await bulk.getByRole('button', {name: 'Put items'}).click();
+  await t.confirm('Put items');
+  const row = t.page.locator('[data-bulk-put]').first();
+  await until('it has ended', async () => /completed with errors/.test(await row.textContent()));
+  const shown = await cells(row);
+  same(shown.slice(0, 4), [NAME, 'completed with errors', '3', '1']);
+  const summary = JSON.parse(readFileSync(join(buckets, 'out', shown[7].replace('s3://out/', ''), 'manifest-summary.json'), 'utf8'));
+  same([summary.processedItemCount, summary.failedItemCount, summary.conditionCheckFailureCount], [3, 1, 1]);
+  const {Items} = await t.database('Scan', {TableName: NAME, ConsistentRead: true});
+  same(Items, [{pk: {S: 'a'}}]);
+  await t.accessibleInBoth({name: 'bulk-puts'});
+
+  const lines = Array.from({length: 20000}, (_, at) => JSON.stringify({Item: {pk: {S: `slow-${at}`}}}));
+  writeFileSync(join(buckets, 'slow', 'items.json'), lines.join('\n'));
+  await bulk.getByLabel('from', {exact: true}).fill('s3://slow/');
+  await bulk.getByLabel('write units a second').fill('1024');
+  await bulk.getByRole('button', {name: 'Put items'}).click();
+  await t.confirm('Put items');
+  await t.page.getByRole('button', {name: `Cancel the bulk put into ${NAME}`}).click();
+  await t.confirm('Cancel bulk put');
+  await until('it is cancelled', async () => /cancelled/.test(await row.textContent()));
 });
 
 test('a trigger shows what it archived, is disabled after a question, and enabled', {args: STORE, waits: true}, async (t) => {

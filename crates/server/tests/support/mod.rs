@@ -2,6 +2,7 @@
 
 #![allow(dead_code, unreachable_pub, reason = "each test program uses a part of this")]
 
+pub mod bounded;
 pub mod client;
 pub mod dice;
 #[cfg(target_os = "linux")]

@@ -40,6 +40,14 @@ pub fn recorder(trace: &Path) -> Command {
     strace
 }
 
+/// `strace` that writes to this file what is connected to, or sent to without a connection.
+pub fn watcher(trace: &Path) -> Command {
+    let mut strace = Command::new("strace");
+    strace.args(["-f", "--seccomp-bpf", "-qq", "-xx", "-e", "signal=none"]);
+    strace.args(["-e", "trace=connect,sendto,sendmsg,sendmmsg", "-o"]).arg(trace);
+    strace
+}
+
 /// `strace` that makes calls of this name on this file fail with this error, from each thread's `first`-th
 /// call on.
 pub fn saboteur(call: &str, file: &Path, error: &str, first: u64) -> Command {

@@ -34,7 +34,7 @@ impl Scene {
         bucket(self.folder.path())
     }
 
-    fn export(&mut self, more: &Value) -> (Value, Folder) {
+    pub(crate) fn export(&mut self, more: &Value) -> (Value, Folder) {
         let bucket = self.bucket();
         self.db.export(&bucket, more)
     }

@@ -145,7 +145,7 @@ pub(crate) fn files_below(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-fn md5_base64(content: &[u8]) -> String {
+pub(crate) fn md5_base64(content: &[u8]) -> String {
     use base64::Engine as _;
     use md5::Digest as _;
     base64::engine::general_purpose::STANDARD.encode(md5::Md5::digest(content))

@@ -42,3 +42,25 @@ fn a_full_bucket_fails_the_export_without_a_manifest_and_the_next_one_has_the_ro
     assert_eq!(folder.items().len(), 300);
     assert_eq!(folder::read(&bucket, "", id_of(&export)).files.len(), 4);
 }
+
+#[test]
+fn an_export_to_the_disk_of_the_database_fails_rather_than_take_the_room_that_the_database_needs() {
+    let Some(disk) = SmallDisk::mount(96) else { return };
+    let (data, buckets) = (disk.path().join("data"), disk.path().join("buckets"));
+    let (bucket, filler) = (buckets.join(BUCKET), disk.path().join("filler"));
+    std::fs::create_dir_all(&bucket).unwrap();
+    let [data, buckets] = [&data, &buckets].map(|folder| folder.to_str().unwrap());
+    let server = Server::start(&["--data", data, "--s3-folder", buckets, "--write-buffer-kib", "512"]);
+    let mut db = Db::of(&server);
+    create(&mut db);
+    db.put_all(TABLE, &(0..40).map(large_row).collect::<Vec<_>>());
+    std::fs::write(&filler, vec![0; 82 << 20]).unwrap();
+    let begun = db.begin_export(&json!({}));
+    let ended = db.end_of(&begun);
+    assert_eq!(ended["FailureCode"], "S3StorageFull", "{ended}");
+    assert!(ended["FailureMessage"].as_str().unwrap().contains("which the database needs too"), "{ended}");
+    assert_eq!(files_below(&bucket).len(), 0, "it leaves nothing");
+    std::fs::remove_file(&filler).unwrap();
+    let (_, folder) = db.export(&bucket, &json!({}));
+    assert_eq!(folder.items().len(), 40);
+}

@@ -53,7 +53,9 @@ fn a_killed_export_goes_on_and_ends_with_the_same_files() {
         let (export, undisturbed) = db.export(&bucket, &kind);
         let takes = u64::try_from(begun.elapsed().as_millis()).unwrap();
         let (mut kills, mut met) = (0, 0);
-        while kills < if factor() > 1 { KILLS_LONG } else { KILLS } {
+        let wanted_kills = if factor() > 1 { KILLS_LONG } else { KILLS };
+        // Next to other work the first one may have taken long, and those after it are over before a kill.
+        while kills < wanted_kills || (met == 0 && kills < 10 * wanted_kills) {
             let begun = db.begin_export(&kind);
             for _ in 0..=dice.roll(2) {
                 std::thread::sleep(Duration::from_millis(dice.roll(takes)));
@@ -75,9 +77,7 @@ fn a_killed_export_goes_on_and_ends_with_the_same_files() {
         println!("seed {seed}: {kills} kills, {met} of them during an export that took {takes} ms");
         assert!(met > 0, "no kill met an export");
     }
-    assert_eq!(
-        folder::files_below(&bucket).iter().filter(|file| file.to_str().unwrap().contains('#')).count(),
-        0,
-        "nothing unfinished is left"
-    );
+    let mut files = folder::files_below(&bucket);
+    files.retain(|file| file.to_str().unwrap().contains('#'));
+    assert_eq!(files, [""; 0].map(std::path::PathBuf::from), "seed {seed}: nothing unfinished is left");
 }

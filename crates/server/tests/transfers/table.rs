@@ -103,8 +103,12 @@ impl Db {
 
     /// All items, read by Scan.
     pub(crate) fn items(&mut self) -> Items {
+        self.items_of(TABLE)
+    }
+
+    pub(crate) fn items_of(&mut self, table: &str) -> Items {
         let mut found = Items::new();
-        let mut body = json!({"TableName": TABLE, "ConsistentRead": true});
+        let mut body = json!({"TableName": table, "ConsistentRead": true});
         loop {
             let page = self.call("Scan", &body);
             found.extend(page["Items"].as_array().unwrap().iter().map(|item| (key_of(item), item.clone())));
@@ -113,6 +117,40 @@ impl Db {
             }
             body["ExclusiveStartKey"] = page["LastEvaluatedKey"].clone();
         }
+    }
+
+    /// A new table with the keys of the exported one, from the data of a complete export in DynamoDB's JSON.
+    /// Returns the import after its end.
+    pub(crate) fn import(&mut self, export: &Value, table: &str) -> Value {
+        let manifest = export["ExportManifest"].as_str().unwrap();
+        let keys = [("pk", "HASH"), ("sk", "RANGE")];
+        let body = json!({
+            "S3BucketSource": {
+                "S3Bucket": export["S3Bucket"],
+                "S3KeyPrefix": manifest.replace("manifest-summary.json", "data/"),
+            },
+            "InputFormat": "DYNAMODB_JSON",
+            "InputCompressionType": "GZIP",
+            "TableCreationParameters": {
+                "TableName": table,
+                "BillingMode": "PAY_PER_REQUEST",
+                "KeySchema": keys.map(|(name, kind)| json!({"AttributeName": name, "KeyType": kind})),
+                "AttributeDefinitions":
+                    keys.map(|(name, _)| json!({"AttributeName": name, "AttributeType": "S"})),
+            },
+        });
+        let begun = self.call("ImportTable", &body)["ImportTableDescription"].clone();
+        self.end_of_import(&begun)
+    }
+
+    pub(crate) fn describe_import(&mut self, import: &Value) -> Value {
+        let body = json!({"ImportArn": import["ImportArn"]});
+        self.call("DescribeImport", &body)["ImportTableDescription"].clone()
+    }
+
+    pub(crate) fn end_of_import(&mut self, import: &Value) -> Value {
+        self.wait("the import ends", |db| db.describe_import(import)["ImportStatus"] != "IN_PROGRESS");
+        self.describe_import(import)
     }
 
     pub(crate) fn delete(&mut self, number: u64) {

@@ -1,5 +1,5 @@
 """A program that archives old data, unchanged from the source of the requirements, and what it and a trigger have left in a
-bucket. Usage: archival.py ENDPOINT STORE BUCKET KEY SECRET [RECORDS of the trigger's archive | make]"""
+bucket. Usage: archival.py ENDPOINT STORE BUCKET KEY SECRET [RECORDS of the trigger's archive]"""
 
 import gzip
 import json
@@ -101,7 +101,5 @@ def check(records):
 match sys.argv[6:]:
     case []:
         archive()
-    case ["make"]:
-        boto3.client("s3").create_bucket(Bucket=BUCKET)
     case [records]:
         check(int(records))

@@ -64,5 +64,5 @@ async fn sums_of_windows_are_right_across_ends_of_shards_and_kills() {
     assert_eq!(total(), expected, "seed {seed}: nothing is added later");
     let shards: std::collections::BTreeSet<String> =
         sums(&function).into_keys().map(|(shard, _)| shard).collect();
-    assert!(shards.len() > 2, "shards have ended: {shards:?}");
+    assert!(shards.len() > 1, "a shard has ended: {shards:?}");
 }

@@ -38,6 +38,8 @@ export function lossesOf(name, body) {
     case "dynamodb/DeleteTable": return [`the table ${body.TableName ?? ""} with its items and indexes`];
     case "dynamodb/DeleteItem": return ofWrites(1, 0);
     case "dynamodb/PutItem": return ofWrites(0, replaces(body) ? 1 : 0);
+    case "dynamodb/StartBulkPutItems": return ["items that have the same keys as records now"];
+    case "dynamodb/CancelBulkOperation": return ["the rest of the records: those that are done stay"];
     case "dynamodb/BatchWriteItem": {
       const all = Object.values(body.RequestItems ?? {}).flatMap(listed);
       return ofWrites(all.filter((one) => one?.DeleteRequest).length, all.filter((one) => one?.PutRequest).length);

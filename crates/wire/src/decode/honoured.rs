@@ -30,7 +30,7 @@ use crate::shapes::{self, Kind, Shape};
 const WITHOUT_EFFECT: &[(&str, &str)] = &[
     (
         "DisableKinesisStreamingDestination.EnableKinesisStreamingConfiguration.ApproximateCreationDateTimePrecision",
-        "the service refuses every request with a configuration, whatever its value",
+        "the service refuses every request with a configuration, with any value",
     ),
     ("ListTagsOfResource.NextToken", "all tags of a table are on one page, so no token is ever given out"),
 ];

@@ -4,41 +4,45 @@ use keywright_semantics::error::Error;
 use keywright_semantics::request::parts::{
     ApproximateCreationDateTimePrecision, AttributeAction, AttributeDefinitionParts,
     AttributeValueUpdateParts, BackupTypeFilter, BatchExecuteStatementParts, BatchGetItemParts,
-    BatchStatementRequestParts, BatchWriteItemParts, BillingMode, ComparisonOperator, ConditionParts,
+    BatchStatementRequestParts, BatchWriteItemParts, BillingMode, BulkOperationInputFormat,
+    BulkOperationPerformanceTier, CancelBulkOperationParts, ComparisonOperator, ConditionParts,
     ConditionalOperator, ContributorInsightsAction, ContributorInsightsMode, CreateBackupParts,
     CreateGlobalSecondaryIndexActionParts, CreateGlobalTableWitnessGroupMemberActionParts,
     CreateReplicationGroupMemberActionParts, CreateTableParts, CreateVectorIndexActionParts, CsvOptionsParts,
     DeleteBackupParts, DeleteGlobalSecondaryIndexActionParts, DeleteGlobalTableWitnessGroupMemberActionParts,
     DeleteItemParts, DeleteReplicationGroupMemberActionParts, DeleteRequestParts, DeleteTableParts,
-    DeleteVectorIndexActionParts, DescribeBackupParts, DescribeContinuousBackupsParts,
-    DescribeContributorInsightsParts, DescribeEndpointsParts, DescribeExportParts, DescribeImportParts,
-    DescribeKinesisStreamingDestinationParts, DescribeLimitsParts, DescribeStreamParts, DescribeTableParts,
-    DescribeTimeToLiveParts, DisableKinesisStreamingDestinationParts,
-    DisassociateReplicationGroupMemberActionParts, DisassociationMode,
-    EnableKinesisStreamingConfigurationParts, ExecuteStatementParts, ExecuteTransactionParts,
-    ExpectedAttributeValueParts, ExportFormat, ExportTableToPointInTimeParts, ExportType, ExportViewType,
-    FilterSpecificationParts, GetItemParts, GetRecordsParts, GetShardIteratorParts,
-    GlobalSecondaryIndexParts, GlobalSecondaryIndexUpdateParts, GlobalTableSettingsReplicationMode,
-    GlobalTableWitnessGroupUpdateParts, ImportTableParts, IncrementalExportSpecificationParts,
-    InputCompressionType, InputFormat, InputFormatOptionsParts, KeySchemaElementParts, KeyType,
-    KeysAndAttributesParts, ListBackupsParts, ListContributorInsightsParts, ListExportsParts,
-    ListImportsParts, ListStreamsParts, ListTablesParts, ListTagsOfResourceParts, LocalSecondaryIndexParts,
+    DeleteVectorIndexActionParts, DescribeBackupParts, DescribeBulkOperationParts,
+    DescribeContinuousBackupsParts, DescribeContributorInsightsParts, DescribeEndpointsParts,
+    DescribeExportParts, DescribeImportParts, DescribeKinesisStreamingDestinationParts, DescribeLimitsParts,
+    DescribeStreamParts, DescribeTableParts, DescribeTimeToLiveParts,
+    DisableKinesisStreamingDestinationParts, DisassociateReplicationGroupMemberActionParts,
+    DisassociationMode, EnableKinesisStreamingConfigurationParts, ExecuteStatementParts,
+    ExecuteTransactionParts, ExpectedAttributeValueParts, ExportFormat, ExportTableToPointInTimeParts,
+    ExportType, ExportViewType, FilterSpecificationParts, GetItemParts, GetRecordsParts,
+    GetShardIteratorParts, GlobalSecondaryIndexParts, GlobalSecondaryIndexUpdateParts,
+    GlobalTableSettingsReplicationMode, GlobalTableWitnessGroupUpdateParts, ImportTableParts,
+    IncrementalExportSpecificationParts, InputCompressionType, InputFormat, InputFormatOptionsParts,
+    InputS3ConfigurationParts, KeySchemaElementParts, KeyType, KeysAndAttributesParts, ListBackupsParts,
+    ListBulkOperationsParts, ListContributorInsightsParts, ListExportsParts, ListImportsParts,
+    ListStreamsParts, ListTablesParts, ListTagsOfResourceParts, LocalSecondaryIndexParts,
     MultiRegionConsistency, OnDemandThroughputOverrideParts, OnDemandThroughputParts,
-    ParameterizedStatementParts, PointInTimeRecoverySpecificationParts, ProjectionParts, ProjectionType,
+    OutputS3ConfigurationParts, OutputTypeEnum, ParameterizedStatementParts,
+    PointInTimeRecoverySpecificationParts, ProjectionParts, ProjectionType,
     ProvisionedThroughputOverrideParts, ProvisionedThroughputParts, PutItemParts, PutRequestParts,
     QueryParts, ReplicaGlobalSecondaryIndexParts, ReplicationGroupUpdateParts, RestoreTableFromBackupParts,
     RestoreTableToPointInTimeParts, ReturnConsumedCapacity, ReturnItemCollectionMetrics, ReturnValue,
     ReturnValuesOnConditionCheckFailure, S3BucketSourceParts, S3SseAlgorithm, ScalarAttributeType, ScanParts,
     SearchSchemaElementParts, SearchSchemaElementType, Select, ShardFilterParts, ShardFilterType,
-    ShardIteratorType, SseSpecificationParts, SseType, StreamSpecificationParts, StreamViewType, TableClass,
-    TableCreationParametersParts, TagParts, TagResourceParts, TimeToLiveSpecificationParts,
-    TransactConditionCheckParts, TransactDeleteParts, TransactGetItemParts, TransactGetItemsParts,
-    TransactGetParts, TransactPutParts, TransactUpdateParts, TransactWriteItemParts, TransactWriteItemsParts,
-    UntagResourceParts, UpdateContinuousBackupsParts, UpdateContributorInsightsParts,
-    UpdateGlobalSecondaryIndexActionParts, UpdateItemParts, UpdateKinesisStreamingConfigurationParts,
-    UpdateKinesisStreamingDestinationParts, UpdateReplicationGroupMemberActionParts, UpdateTableParts,
-    UpdateTimeToLiveParts, VectorAttributeDefinitionParts, VectorDistanceFunction, VectorIndexParts,
-    VectorIndexUpdateParts, WarmThroughputParts, WriteRequestParts,
+    ShardIteratorType, SseSpecificationParts, SseType, StartBulkPutItemsParts, StreamSpecificationParts,
+    StreamViewType, TableClass, TableCreationParametersParts, TagParts, TagResourceParts,
+    TimeToLiveSpecificationParts, TransactConditionCheckParts, TransactDeleteParts, TransactGetItemParts,
+    TransactGetItemsParts, TransactGetParts, TransactPutParts, TransactUpdateParts, TransactWriteItemParts,
+    TransactWriteItemsParts, UntagResourceParts, UpdateContinuousBackupsParts,
+    UpdateContributorInsightsParts, UpdateGlobalSecondaryIndexActionParts, UpdateItemParts,
+    UpdateKinesisStreamingConfigurationParts, UpdateKinesisStreamingDestinationParts,
+    UpdateReplicationGroupMemberActionParts, UpdateTableParts, UpdateTimeToLiveParts,
+    VectorAttributeDefinitionParts, VectorDistanceFunction, VectorIndexParts, VectorIndexUpdateParts,
+    WarmThroughputParts, WriteRequestParts,
 };
 
 use super::build::{FromNode, Members, choice, choices, structures};
@@ -49,6 +53,8 @@ choices! {
     AttributeAction,
     BackupTypeFilter,
     BillingMode,
+    BulkOperationInputFormat,
+    BulkOperationPerformanceTier,
     ComparisonOperator,
     ConditionalOperator,
     ContributorInsightsAction,
@@ -62,6 +68,7 @@ choices! {
     InputFormat,
     KeyType,
     MultiRegionConsistency,
+    OutputTypeEnum,
     ProjectionType,
     ReturnConsumedCapacity,
     ReturnItemCollectionMetrics,
@@ -106,6 +113,9 @@ structures! {
         request_items: "RequestItems",
         return_consumed_capacity: "ReturnConsumedCapacity",
         return_item_collection_metrics: "ReturnItemCollectionMetrics",
+    }
+    CancelBulkOperationParts {
+        bulk_operation_arn: "BulkOperationArn",
     }
     ConditionParts {
         attribute_value_list: "AttributeValueList",
@@ -203,6 +213,9 @@ structures! {
     }
     DescribeBackupParts {
         backup_arn: "BackupArn",
+    }
+    DescribeBulkOperationParts {
+        bulk_operation_arn: "BulkOperationArn",
     }
     DescribeContinuousBackupsParts {
         table_name: "TableName",
@@ -342,6 +355,13 @@ structures! {
     InputFormatOptionsParts {
         csv: "Csv",
     }
+    InputS3ConfigurationParts {
+        s3_bucket_owner: "S3BucketOwner",
+        s3_bucket: "S3Bucket",
+        s3_key_prefix: "S3KeyPrefix",
+        input_format: "InputFormat",
+        input_compression_type: "InputCompressionType",
+    }
     KeySchemaElementParts {
         attribute_name: "AttributeName",
         key_type: "KeyType",
@@ -360,6 +380,10 @@ structures! {
         time_range_upper_bound: "TimeRangeUpperBound",
         exclusive_start_backup_arn: "ExclusiveStartBackupArn",
         backup_type: "BackupType",
+    }
+    ListBulkOperationsParts {
+        max_results: "MaxResults",
+        next_token: "NextToken",
     }
     ListContributorInsightsParts {
         table_name: "TableName",
@@ -400,6 +424,14 @@ structures! {
     OnDemandThroughputParts {
         max_read_request_units: "MaxReadRequestUnits",
         max_write_request_units: "MaxWriteRequestUnits",
+    }
+    OutputS3ConfigurationParts {
+        s3_bucket_owner: "S3BucketOwner",
+        s3_bucket: "S3Bucket",
+        s3_key_prefix: "S3KeyPrefix",
+        s3_sse_algorithm: "S3SseAlgorithm",
+        s3_sse_kms_key_id: "S3SseKmsKeyId",
+        output_type: "OutputType",
     }
     ParameterizedStatementParts {
         statement: "Statement",
@@ -527,6 +559,14 @@ structures! {
         enabled: "Enabled",
         sse_type: "SSEType",
         kms_master_key_id: "KMSMasterKeyId",
+    }
+    StartBulkPutItemsParts {
+        client_token: "ClientToken",
+        input_s3_configuration: "InputS3Configuration",
+        output_s3_configuration: "OutputS3Configuration",
+        table_name: "TableName",
+        max_write_request_units: "MaxWriteRequestUnits",
+        performance_tier: "PerformanceTier",
     }
     StreamSpecificationParts {
         stream_enabled: "StreamEnabled",

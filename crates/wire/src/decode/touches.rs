@@ -23,6 +23,7 @@ pub(super) fn of<'b>(operation: Operation, body: &Node<'b>) -> Touches<'b> {
     match operation {
         Operation::Query
         | Operation::Scan
+        | Operation::SearchVectors
         | Operation::DescribeContributorInsights
         | Operation::UpdateContributorInsights => one(match text(body, "TableName") {
             Some(table) => Resource::of_table(table, text(body, "IndexName")),
@@ -45,11 +46,20 @@ pub(super) fn of<'b>(operation: Operation, body: &Node<'b>) -> Touches<'b> {
         Operation::GetRecords => {
             one(text(body, "ShardIterator").map_or(Resource::Unnamed, Resource::ShardIterator))
         }
-        Operation::ListTagsOfResource | Operation::TagResource | Operation::UntagResource => {
+        Operation::DeleteResourcePolicy
+        | Operation::GetResourcePolicy
+        | Operation::ListTagsOfResource
+        | Operation::PutResourcePolicy
+        | Operation::TagResource
+        | Operation::UntagResource => {
             one(text(body, "ResourceArn").map_or(Resource::Unnamed, Resource::of_arn))
         }
-        Operation::DescribeEndpoints | Operation::DescribeLimits | Operation::ListTables => {
-            Touches::account(Action::Operation(operation))
+        Operation::DescribeEndpoints
+        | Operation::DescribeLimits
+        | Operation::ListBulkOperations
+        | Operation::ListTables => Touches::account(Action::Operation(operation)),
+        Operation::CancelBulkOperation | Operation::DescribeBulkOperation => {
+            one(text(body, "BulkOperationArn").map_or(Resource::Unnamed, Resource::Transfer))
         }
         Operation::DeleteBackup | Operation::DescribeBackup => one(backup(body)),
         Operation::DescribeExport => {

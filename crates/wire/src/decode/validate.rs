@@ -2,15 +2,17 @@
 
 use keywright_semantics::error::Error;
 use keywright_semantics::request::{
-    BatchExecuteStatement, BatchGetItem, BatchWriteItem, CreateBackup, CreateTable, DeleteBackup, DeleteItem,
-    DeleteTable, DescribeBackup, DescribeContinuousBackups, DescribeContributorInsights, DescribeExport,
-    DescribeImport, DescribeKinesisStreamingDestination, DescribeStream, DescribeTable, DescribeTimeToLive,
-    DisableKinesisStreamingDestination, EnableKinesisStreamingDestination, ExecuteStatement,
-    ExecuteTransaction, ExportTable, GetItem, GetRecords, GetShardIterator, ImportTable, ListBackups,
+    BatchExecuteStatement, BatchGetItem, BatchWriteItem, CancelBulkOperation, CreateBackup, CreateTable,
+    DeleteBackup, DeleteItem, DeleteTable, DescribeBackup, DescribeBulkOperation, DescribeContinuousBackups,
+    DescribeContributorInsights, DescribeExport, DescribeImport,
+    DescribeKinesisStreamingDestination as DescribeDestination, DescribeStream, DescribeTable,
+    DescribeTimeToLive, DisableKinesisStreamingDestination as DisableDestination,
+    EnableKinesisStreamingDestination as EnableDestination, ExecuteStatement, ExecuteTransaction,
+    ExportTable, GetItem, GetRecords, GetShardIterator, ImportTable, ListBackups, ListBulkOperations,
     ListContributorInsights, ListExports, ListImports, ListStreams, ListTables, ListTagsOfResource, PutItem,
-    Query, Request, RestoreTableFromBackup, RestoreTableToPointInTime, Scan, TagResource, TransactGetItems,
-    TransactWriteItems, UntagResource, UpdateContinuousBackups, UpdateContributorInsights, UpdateItem,
-    UpdateKinesisStreamingDestination, UpdateTable, UpdateTimeToLive,
+    Query, Request, RestoreTableFromBackup, RestoreTableToPointInTime, Scan, StartBulkPutItems, TagResource,
+    TransactGetItems, TransactWriteItems, UntagResource, UpdateContinuousBackups, UpdateContributorInsights,
+    UpdateItem, UpdateKinesisStreamingDestination as UpdateDestination, UpdateTable, UpdateTimeToLive,
 };
 
 use super::Parts;
@@ -29,6 +31,18 @@ pub(super) fn validate(parts: Parts) -> Result<Request, Error> {
         }
         Parts::BatchGetItem(parts) => BatchGetItem::validate(*parts).map(Request::BatchGetItem),
         Parts::BatchWriteItem(parts) => BatchWriteItem::validate(*parts).map(Request::BatchWriteItem),
+        Parts::CancelBulkOperation(parts) => {
+            CancelBulkOperation::validate(&parts).map(Request::CancelBulkOperation)
+        }
+        Parts::DescribeBulkOperation(parts) => {
+            DescribeBulkOperation::validate(&parts).map(Request::DescribeBulkOperation)
+        }
+        Parts::ListBulkOperations(parts) => {
+            Ok(Request::ListBulkOperations(ListBulkOperations::validate(*parts)))
+        }
+        Parts::StartBulkPutItems(parts) => {
+            StartBulkPutItems::validate(*parts).map(Box::new).map(Request::StartBulkPutItems)
+        }
         Parts::CreateBackup(parts) => CreateBackup::validate(*parts).map(Request::CreateBackup),
         Parts::CreateTable(parts) => CreateTable::validate(*parts).map(Box::new).map(Request::CreateTable),
         Parts::DeleteBackup(parts) => DeleteBackup::validate(&parts).map(Request::DeleteBackup),
@@ -44,20 +58,16 @@ pub(super) fn validate(parts: Parts) -> Result<Request, Error> {
         Parts::DescribeEndpoints(_) => Ok(Request::DescribeEndpoints),
         Parts::DescribeExport(parts) => DescribeExport::validate(&parts).map(Request::DescribeExport),
         Parts::DescribeKinesisStreamingDestination(parts) => {
-            DescribeKinesisStreamingDestination::validate(&parts)
-                .map(Request::DescribeKinesisStreamingDestination)
+            DescribeDestination::validate(&parts).map(Request::DescribeKinesisStreamingDestination)
         }
         Parts::DisableKinesisStreamingDestination(parts) => {
-            DisableKinesisStreamingDestination::validate(*parts)
-                .map(Request::DisableKinesisStreamingDestination)
+            DisableDestination::validate(*parts).map(Request::DisableKinesisStreamingDestination)
         }
         Parts::EnableKinesisStreamingDestination(parts) => {
-            EnableKinesisStreamingDestination::validate(*parts)
-                .map(Request::EnableKinesisStreamingDestination)
+            EnableDestination::validate(*parts).map(Request::EnableKinesisStreamingDestination)
         }
         Parts::UpdateKinesisStreamingDestination(parts) => {
-            UpdateKinesisStreamingDestination::validate(*parts)
-                .map(Request::UpdateKinesisStreamingDestination)
+            UpdateDestination::validate(*parts).map(Request::UpdateKinesisStreamingDestination)
         }
         Parts::DescribeImport(parts) => DescribeImport::validate(&parts).map(Request::DescribeImport),
         Parts::DescribeLimits(_) => Ok(Request::DescribeLimits),

@@ -2,6 +2,11 @@
 
 use serde_json::Value;
 
+use crate::json::values_max;
+
+/// Values in an answer, each of which takes many times its bytes. The largest state of a window has fewer.
+const VALUES_MAX: usize = 1_000_000;
+
 /// What an answer says about the records of a batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BatchAnswer {
@@ -28,7 +33,7 @@ pub fn batch_answer(body: &[u8]) -> BatchAnswer {
     if body.iter().all(u8::is_ascii_whitespace) {
         return BatchAnswer::Done;
     }
-    let Ok(answer) = serde_json::from_slice::<Value>(body) else { return BatchAnswer::Unreadable };
+    let Some(answer) = parsed(body) else { return BatchAnswer::Unreadable };
     let failures = match answer {
         Value::Null => return BatchAnswer::Done,
         Value::Object(mut members) => members.remove("batchItemFailures").unwrap_or(Value::Null),
@@ -47,10 +52,13 @@ pub fn batch_answer(body: &[u8]) -> BatchAnswer {
     identifiers.map_or(BatchAnswer::Unreadable, BatchAnswer::Failed)
 }
 
+fn parsed(body: &[u8]) -> Option<Value> {
+    (values_max(body) <= VALUES_MAX).then(|| serde_json::from_slice(body).ok()).flatten()
+}
+
 /// Reads the state of a window.
 pub fn window_answer(body: &[u8]) -> WindowAnswer {
-    let answer: Value = serde_json::from_slice(body).unwrap_or_default();
-    match answer.get("state") {
+    match parsed(body).unwrap_or_default().get("state") {
         Some(state) => WindowAnswer::State(state.to_string()),
         None => WindowAnswer::Missing,
     }
@@ -67,7 +75,9 @@ mod tests {
         }
         let body = br#"{"batchItemFailures":[{"itemIdentifier":"2"},{"itemIdentifier":"1"}]}"#;
         assert_eq!(batch_answer(body), BatchAnswer::Failed(vec!["2".to_owned(), "1".to_owned()]));
+        let large = format!("[{}0]", "0,".repeat(VALUES_MAX));
         for body in [
+            large.as_str(),
             "{",
             "\"text\"",
             r#"{"batchItemFailures":{}}"#,

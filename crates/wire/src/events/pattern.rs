@@ -55,7 +55,9 @@ const KNOWN: &str = "prefix, suffix, equals-ignore-case, wildcard, anything-but,
 impl Pattern {
     /// Compiles a pattern; the fault says what is wrong and where.
     pub fn compile(text: &str) -> Result<Self, String> {
-        let value: Value = serde_json::from_str(text).map_err(|fault| format!("It is not JSON: {fault}"))?;
+        // As bytes, like records: a second user of the parser of texts would make that of requests slower.
+        let value = serde_json::from_slice::<Value>(text.as_bytes());
+        let value = value.map_err(|fault| format!("It is not JSON: {fault}"))?;
         match value {
             Value::Object(members) => node(&members, "").map(Self),
             _ => Err("It is not a JSON object".to_owned()),

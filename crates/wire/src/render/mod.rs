@@ -4,6 +4,7 @@
 //! response was computed.
 
 mod backups;
+mod bulk_operations;
 mod capacity;
 mod destinations;
 mod error;
@@ -57,6 +58,11 @@ pub fn render(response: &Response) -> Vec<u8> {
         Response::DeleteBackup(backup) | Response::DescribeBackup(backup) => {
             writer.object(|members| members.put("BackupDescription", backup.as_ref()));
         }
+        Response::DescribeBulkOperation(described) | Response::StartBulkPutItems(described) => {
+            writer.object(|members| members.put("BulkOperationDescription", described.as_ref()));
+        }
+        Response::CancelBulkOperation(cancelled) => bulk_operations::cancelled(&mut writer, cancelled),
+        Response::ListBulkOperations(output) => bulk_operations::list(&mut writer, output),
         Response::DescribeImport(import) | Response::ImportTable(import) => {
             writer.object(|members| members.put("ImportTableDescription", import.as_ref()));
         }

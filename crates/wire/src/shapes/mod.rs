@@ -91,6 +91,7 @@ impl Pattern {
         }
     }
 
+    #[inline]
     pub(crate) fn matches(self, text: &str) -> bool {
         let letter = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-');
         match self {

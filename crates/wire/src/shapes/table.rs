@@ -11,12 +11,14 @@ pub(crate) fn input(operation: Operation) -> Option<Input> {
         Operation::BatchExecuteStatement => Input::of(&BATCH_EXECUTE_STATEMENT_INPUT),
         Operation::BatchGetItem => Input::of(&BATCH_GET_ITEM_INPUT).unechoed(Constraint::Length),
         Operation::BatchWriteItem => Input::of(&BATCH_WRITE_ITEM_INPUT),
+        Operation::CancelBulkOperation => Input::of(&CANCEL_BULK_OPERATION_INPUT),
         Operation::CreateBackup => Input::of(&CREATE_BACKUP_INPUT),
         Operation::CreateTable => Input::of(&CREATE_TABLE_INPUT),
         Operation::DeleteBackup => Input::of(&DELETE_BACKUP_INPUT),
         Operation::DeleteItem => Input::of(&DELETE_ITEM_INPUT),
         Operation::DeleteTable => Input::of(&DELETE_TABLE_INPUT),
         Operation::DescribeBackup => Input::of(&DESCRIBE_BACKUP_INPUT),
+        Operation::DescribeBulkOperation => Input::of(&DESCRIBE_BULK_OPERATION_INPUT),
         Operation::DescribeContinuousBackups => Input::of(&DESCRIBE_CONTINUOUS_BACKUPS_INPUT),
         Operation::DescribeContributorInsights => Input::of(&DESCRIBE_CONTRIBUTOR_INSIGHTS_INPUT),
         Operation::DescribeEndpoints => Input::of(&DESCRIBE_ENDPOINTS_REQUEST),
@@ -36,6 +38,7 @@ pub(crate) fn input(operation: Operation) -> Option<Input> {
         Operation::GetItem => Input::of(&GET_ITEM_INPUT).unechoed(Constraint::Length),
         Operation::ImportTable => Input::of(&IMPORT_TABLE_INPUT),
         Operation::ListBackups => Input::of(&LIST_BACKUPS_INPUT),
+        Operation::ListBulkOperations => Input::of(&LIST_BULK_OPERATIONS_INPUT),
         Operation::ListContributorInsights => Input::of(&LIST_CONTRIBUTOR_INSIGHTS_INPUT),
         Operation::ListExports => Input::of(&LIST_EXPORTS_INPUT),
         Operation::ListImports => Input::of(&LIST_IMPORTS_INPUT),
@@ -46,6 +49,7 @@ pub(crate) fn input(operation: Operation) -> Option<Input> {
         Operation::RestoreTableFromBackup => Input::of(&RESTORE_TABLE_FROM_BACKUP_INPUT),
         Operation::RestoreTableToPointInTime => Input::of(&RESTORE_TABLE_TO_POINT_IN_TIME_INPUT),
         Operation::Scan => Input::of(&SCAN_INPUT),
+        Operation::StartBulkPutItems => Input::of(&START_BULK_PUT_ITEMS_INPUT),
         Operation::TagResource => Input::of(&TAG_RESOURCE_INPUT),
         Operation::TransactGetItems => Input::of(&TRANSACT_GET_ITEMS_INPUT),
         Operation::TransactWriteItems => Input::of(&TRANSACT_WRITE_ITEMS_INPUT),
@@ -148,6 +152,21 @@ static BATCH_WRITE_ITEM_REQUEST_MAP: Shape = Shape::map(&BATCH_TABLE_NAME, &WRIT
 static BILLING_MODE: Shape = Shape::choice(&["PROVISIONED", "PAY_PER_REQUEST"]);
 
 static BOOLEAN_OBJECT: Shape = Shape::boolean();
+
+static BULK_OPERATION_ARN: Shape = Shape::text().min(37).max(1024);
+
+static BULK_OPERATION_INPUT_FORMAT: Shape = Shape::choice(&["DYNAMODB_JSON", "ION"]);
+
+static BULK_OPERATION_MAX_WRITE_REQUEST_UNITS: Shape = Shape::long().min(1024);
+
+static BULK_OPERATION_NEXT_TOKEN: Shape = Shape::text().min(1).max(1024).pattern(Pattern::PageToken);
+
+static BULK_OPERATION_PERFORMANCE_TIER: Shape = Shape::choice(&["STANDARD", "ACCELERATED"]);
+
+static CANCEL_BULK_OPERATION_INPUT: Shape = Shape::structure(
+    "CancelBulkOperationInput",
+    &[Member::required("BulkOperationArn", &BULK_OPERATION_ARN)],
+);
 
 static CLIENT_REQUEST_TOKEN: Shape = Shape::text().min(1).max(36);
 
@@ -338,6 +357,11 @@ static DELETION_PROTECTION_ENABLED: Shape = Shape::boolean();
 
 static DESCRIBE_BACKUP_INPUT: Shape =
     Shape::structure("DescribeBackupInput", &[Member::required("BackupArn", &BACKUP_ARN)]);
+
+static DESCRIBE_BULK_OPERATION_INPUT: Shape = Shape::structure(
+    "DescribeBulkOperationInput",
+    &[Member::required("BulkOperationArn", &BULK_OPERATION_ARN)],
+);
 
 static DESCRIBE_CONTINUOUS_BACKUPS_INPUT: Shape =
     Shape::structure("DescribeContinuousBackupsInput", &[Member::required("TableName", &TABLE_ARN)]);
@@ -600,6 +624,17 @@ static INPUT_FORMAT: Shape = Shape::choice(&["DYNAMODB_JSON", "ION", "CSV"]);
 static INPUT_FORMAT_OPTIONS: Shape =
     Shape::structure("InputFormatOptions", &[Member::optional("Csv", &CSV_OPTIONS)]);
 
+static INPUT_S3_CONFIGURATION: Shape = Shape::structure(
+    "InputS3Configuration",
+    &[
+        Member::optional("S3BucketOwner", &S3_BUCKET_OWNER),
+        Member::required("S3Bucket", &S3_BUCKET),
+        Member::optional("S3KeyPrefix", &S3_PREFIX),
+        Member::required("InputFormat", &BULK_OPERATION_INPUT_FORMAT),
+        Member::optional("InputCompressionType", &INPUT_COMPRESSION_TYPE),
+    ],
+);
+
 static KMS_MASTER_KEY_ID: Shape = Shape::text().min(1);
 
 static KEY: Shape = Shape::map(&ATTRIBUTE_NAME, &ATTRIBUTE_VALUE);
@@ -652,6 +687,16 @@ static LIST_BACKUPS_INPUT: Shape = Shape::structure(
         Member::optional("BackupType", &BACKUP_TYPE_FILTER),
     ],
 );
+
+static LIST_BULK_OPERATIONS_INPUT: Shape = Shape::structure(
+    "ListBulkOperationsInput",
+    &[
+        Member::optional("MaxResults", &LIST_BULK_OPERATIONS_MAX_LIMIT),
+        Member::optional("NextToken", &BULK_OPERATION_NEXT_TOKEN),
+    ],
+);
+
+static LIST_BULK_OPERATIONS_MAX_LIMIT: Shape = Shape::integer().min(1).max(25);
 
 static LIST_CONTRIBUTOR_INSIGHTS_INPUT: Shape = Shape::structure(
     "ListContributorInsightsInput",
@@ -744,6 +789,22 @@ static ON_DEMAND_THROUGHPUT: Shape = Shape::structure(
 
 static ON_DEMAND_THROUGHPUT_OVERRIDE: Shape =
     Shape::structure("OnDemandThroughputOverride", &[Member::optional("MaxReadRequestUnits", &LONG_OBJECT)]);
+
+static OUTPUT_S3_CONFIGURATION: Shape = Shape::structure(
+    "OutputS3Configuration",
+    &[
+        Member::optional("S3BucketOwner", &S3_BUCKET_OWNER),
+        Member::required("S3Bucket", &S3_BUCKET),
+        Member::optional("S3KeyPrefix", &S3_PREFIX),
+        Member::optional("S3SseAlgorithm", &S3_SSE_ALGORITHM),
+        Member::optional("S3SseKmsKeyId", &S3_SSE_KMS_KEY_ID),
+        Member::required("OutputType", &OUTPUT_TYPE_LIST),
+    ],
+);
+
+static OUTPUT_TYPE_ENUM: Shape = Shape::choice(&["ERROR", "CONDITION_CHECK_FAILURE"]);
+
+static OUTPUT_TYPE_LIST: Shape = Shape::list(&OUTPUT_TYPE_ENUM);
 
 static PARAMETERIZED_STATEMENT: Shape = Shape::structure(
     "ParameterizedStatement",
@@ -1024,6 +1085,18 @@ static SHARD_ITERATOR_TYPE: Shape =
 static SOURCE_TABLE_ARN: Shape = Shape::text().min(1).max(1024);
 
 static SPELLED_KEY: Shape = Shape::map(&ATTRIBUTE_NAME, &ATTRIBUTE_VALUE);
+
+static START_BULK_PUT_ITEMS_INPUT: Shape = Shape::structure(
+    "StartBulkPutItemsInput",
+    &[
+        Member::optional("ClientToken", &CLIENT_TOKEN),
+        Member::required("InputS3Configuration", &INPUT_S3_CONFIGURATION),
+        Member::required("OutputS3Configuration", &OUTPUT_S3_CONFIGURATION),
+        Member::required("TableName", &TABLE_ARN),
+        Member::optional("MaxWriteRequestUnits", &BULK_OPERATION_MAX_WRITE_REQUEST_UNITS),
+        Member::optional("PerformanceTier", &BULK_OPERATION_PERFORMANCE_TIER),
+    ],
+);
 
 static STREAM_ARN: Shape = Shape::text().min(37).max(1024);
 

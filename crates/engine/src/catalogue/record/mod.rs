@@ -21,9 +21,10 @@ pub(super) const TAGGED: u8 = 3;
 /// Bytes before the sections: the format and the record's version.
 const HEAD_BYTES: usize = 9;
 
-/// Whether a table has history, or is being restored: only releases that know both may serve it.
+/// Whether a table has history, is being restored, or has a bulk put at work: only releases that know such
+/// jobs may serve it.
 pub(super) fn has_history(table: &Table) -> bool {
-    table.history != History::default() || table.filling.is_some()
+    table.history != History::default() || table.filling.is_some() || table.bulk_put.is_some()
 }
 
 /// Whether a table has destinations, or logs of some: only releases that know them may serve it.
@@ -103,7 +104,7 @@ mod tests {
         ClassState, DoomedIndex, EncryptionState, LaterSection, ModeChanges, OnDemandLimits, TableStatus,
         Throughput, Warm, WarmJob,
     };
-    use crate::catalogue::{NewLog, Purpose, StreamTerms, TtlState};
+    use crate::catalogue::{BulkPutting, NewLog, Purpose, StreamTerms, TtlState};
     use crate::support::layout::IndexId;
     use crate::support::stamp::Stamp;
     use crate::tests::harness::{bench, namespace, seeds};
@@ -173,6 +174,7 @@ mod tests {
             table.later = vec![LaterSection { tag: 99, bytes: vec![7; 3] }];
             table.history.enable_recovery(seed, 35, Stamp::first_of(seed));
             assert!(table.history.hold("backup", Stamp::first_of(seed + 1)));
+            table.bulk_put = Some(BulkPutting { job: "job".to_owned(), is_cancelled: seed % 2 == 0 });
             let record = encode(&table);
             let read = decode(&record).expect("it was just written");
             assert_eq!(read, table, "seed {seed}");

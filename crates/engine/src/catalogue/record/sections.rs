@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::RecordFault;
 use super::framing::{self, Section};
 use super::schema::{AttributeRecord, IndexRecord, KeyRecord, index_of_record, index_record};
+use crate::catalogue::bulk_put::BulkPutting;
 use crate::catalogue::change_log::{ChangeLog, DestinationLogRecord, StreamRecord, StreamState};
 use crate::catalogue::destination::Destinations;
 use crate::catalogue::filling::Filling;
@@ -46,11 +47,12 @@ enum Tag {
     History,
     Filling,
     Destinations,
+    BulkPut,
 }
 
 impl Tag {
     /// All sections that this release knows, in ascending order.
-    const ALL: [Self; 17] = [
+    const ALL: [Self; 18] = [
         Self::Identity,
         Self::Status,
         Self::Schema,
@@ -68,6 +70,7 @@ impl Tag {
         Self::History,
         Self::Filling,
         Self::Destinations,
+        Self::BulkPut,
     ];
 
     /// The stored number: never renumber. The numbers of `PLANNED` are taken too.
@@ -90,6 +93,7 @@ impl Tag {
             Self::History => 32,
             Self::Filling => 35,
             Self::Destinations => 36,
+            Self::BulkPut => 37,
         }
     }
 
@@ -112,7 +116,8 @@ impl Tag {
             | Self::ModeChanges
             | Self::Insights
             | Self::WarmJobs
-            | Self::Copied => false,
+            | Self::Copied
+            | Self::BulkPut => false,
         }
     }
 
@@ -287,6 +292,7 @@ fn add_others(table: &Table, written: &mut Written) {
     written.add_unless(&None, Tag::Copied, &table.copied_bytes);
     written.add_unless(&History::default(), Tag::History, &table.history);
     written.add_unless(&None, Tag::Filling, &table.filling);
+    written.add_unless(&None, Tag::BulkPut, &table.bulk_put);
     let destinations = OfDestinations {
         all: table.destinations.clone(),
         logs: DestinationLogRecord::of_destinations(&table.logs),
@@ -313,6 +319,7 @@ struct Parts {
     copied_bytes: Option<u64>,
     history: History,
     filling: Option<Filling>,
+    bulk_put: Option<BulkPutting>,
     destinations: OfDestinations,
 }
 
@@ -335,6 +342,7 @@ impl Parts {
             Tag::Copied => self.copied_bytes = whole(bytes)?,
             Tag::History => self.history = whole(bytes)?,
             Tag::Filling => self.filling = whole(bytes)?,
+            Tag::BulkPut => self.bulk_put = whole(bytes)?,
             Tag::Destinations => self.destinations = whole(bytes)?,
         }
         Ok(())
@@ -416,6 +424,7 @@ pub(super) fn decode(version: u64, bytes: &[u8]) -> Result<Table, RecordFault> {
         copied_bytes: parts.copied_bytes,
         history: parts.history,
         filling: parts.filling,
+        bulk_put: parts.bulk_put,
         later,
         seen: Seen::default(),
     })

@@ -70,12 +70,11 @@ struct LaterRecord {
 ///
 /// # Panics
 ///
-/// If the table has sections of later releases, history, a restore or destinations: only stores of tagged
-/// records have those.
+/// If the table has sections of later releases, history, a job that fills it or destinations: only stores of
+/// tagged records have those.
 pub(super) fn encode(table: &Table) -> Vec<u8> {
     assert!(table.later.is_empty(), "sections of later releases are written in tagged records only");
-    let is_plain = table.history == History::default() && table.filling.is_none();
-    assert!(is_plain, "history and restores are written in tagged records only");
+    assert!(!super::has_history(table), "history and jobs are written in tagged records only");
     assert!(
         !super::has_destinations(table),
         "destinations and their logs are written in tagged records only"
@@ -248,6 +247,7 @@ impl From<TableRecord> for Table {
             copied_bytes: None,
             history: History::default(),
             filling: None,
+            bulk_put: None,
             later: Vec::new(),
             seen: Seen::default(),
         }

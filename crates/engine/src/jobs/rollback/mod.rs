@@ -23,7 +23,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use keywright_semantics::codec::EncodedItem;
 use keywright_semantics::error::{Error, ErrorKind};
-use keywright_semantics::messages::table as messages;
+use keywright_semantics::messages::{bulk, table as messages};
 use keywright_store::Store;
 
 pub use plan::RollbackCounts;
@@ -67,6 +67,9 @@ impl<S: Store> Engine<S> {
             let until = cut.draw(self, tables).max(to);
             let [table] = tables else { return Err(fault::internal()) };
             check_time(self, table, request.to_ms)?;
+            if table.bulk_put.is_some() {
+                return Err(Error::new(ErrorKind::ResourceInUse, bulk::being_bulk_put(&table.name)));
+            }
             let is_held = table.history.hold(&id, to) && table.history.hold(&begun_id(&id), until);
             if !table.takes_data() || !is_held {
                 return Err(Error::new(ErrorKind::ResourceNotFound, messages::RESOURCE_NOT_FOUND));
@@ -128,7 +131,14 @@ pub(super) async fn step<S: Store>(
 /// The owner of a second hold, at the stamp of the beginning: later changes have greater stamps, also those
 /// of processes whose clocks are behind. So they are not undone.
 fn begun_id(job: &str) -> String {
-    format!("{job}-begun")
+    format!("{job}{BEGUN}")
+}
+
+const BEGUN: &str = "-begun";
+
+/// Whether a table is being rolled back.
+pub(crate) fn is_at_work_on(table: &Table) -> bool {
+    table.history.holds().iter().any(|hold| hold.owner.ends_with(BEGUN))
 }
 
 /// The window of a rollback; `None` if the history does not reach back to its time.
@@ -210,6 +220,7 @@ impl<S: Store> Pieces<'_, S> {
             key: self.job.open_key(),
             before: self.job.encode(),
             after: Box::new(row),
+            others: Vec::new(),
         });
         let steps = binding_steps(piece.planned.iter().map(Planned::bytes).sum());
         let bind = || {

@@ -44,8 +44,8 @@ impl Fetch {
     }
 }
 
-/// Begins to fetch objects, the first of which has this number in the list. It ends with its reader.
-pub(super) fn fetch(bucket: Bucket, first: u32, objects: Vec<Listed>) -> Fetch {
+/// Begins to fetch objects, which have these numbers in the list. It ends with its reader.
+pub(super) fn fetch(bucket: Bucket, objects: Vec<(u32, Listed)>) -> Fetch {
     let (sender, pieces) = channel(PIECES);
     let passed = Arc::new(AtomicU32::new(0));
     let to_pass = Arc::clone(&passed);
@@ -57,7 +57,7 @@ pub(super) fn fetch(bucket: Bucket, first: u32, objects: Vec<Listed>) -> Fetch {
                 (number, listed, content)
             }
         };
-        let mut opened = stream::iter((first..).zip(objects)).map(open).buffered(AHEAD);
+        let mut opened = stream::iter(objects).map(open).buffered(AHEAD);
         while let Some((number, listed, content)) = opened.next().await {
             let is_passed = || to_pass.load(Ordering::Relaxed) > number;
             if send(&sender, (number, listed), content, is_passed).await.is_err() {

@@ -3,7 +3,8 @@
 use bytes::Bytes;
 use keywright_engine::{ObjectJob, ObjectSource, ObjectWork};
 use keywright_objects::Bucket;
-use keywright_semantics::limits::IMPORT_OBJECTS_MAX;
+use keywright_semantics::limits::{BULK_PUT_OBJECT_BYTES_MAX, BULK_PUT_OBJECTS_MAX, IMPORT_OBJECTS_MAX};
+use keywright_semantics::messages::bulk::OBJECT_TOO_LARGE;
 
 use super::super::{Stop, Tools};
 use super::{Listed, stop};
@@ -17,8 +18,7 @@ pub(in crate::jobs) async fn list(
     mut job: ObjectJob,
     (bucket, source): (&Bucket, &ObjectSource),
 ) -> Result<(ObjectJob, u32), Stop> {
-    if let ObjectWork::Import { objects: Some(objects), .. } = &job.work {
-        let objects = *objects;
+    if let Some(objects) = job.work.listed() {
         return Ok((job, objects));
     }
     let prefix = source.prefix.as_deref().unwrap_or_default();
@@ -29,8 +29,15 @@ pub(in crate::jobs) async fn list(
         after = page.last().map(|object| object.key.clone());
         let from = u32::try_from(count).unwrap_or(u32::MAX);
         count += page.len();
-        if count > IMPORT_OBJECTS_MAX {
-            return Err(too_many(source));
+        let is_bulk_put = matches!(job.work, ObjectWork::BulkPut(_));
+        let most = if is_bulk_put { BULK_PUT_OBJECTS_MAX } else { IMPORT_OBJECTS_MAX };
+        if count > most {
+            return Err(too_many(source, most));
+        }
+        if let Some(large) = page.iter().find(|object| object.bytes > BULK_PUT_OBJECT_BYTES_MAX)
+            && is_bulk_put
+        {
+            return Err(too_large(source, &large.key));
         }
         let rows: Vec<(Bytes, u64)> = page
             .into_iter()
@@ -47,14 +54,25 @@ pub(in crate::jobs) async fn list(
     }
 }
 
-fn too_many(source: &ObjectSource) -> Stop {
+fn too_many(source: &ObjectSource, most: usize) -> Stop {
     let ObjectSource { bucket, prefix, .. } = source;
     let below = prefix.as_ref().map_or_else(String::new, |prefix| format!(" whose keys begin with {prefix}"));
     Stop::Failed {
         code: "TooManyObjects",
         message: format!(
-            "bucket {bucket} has more than {IMPORT_OBJECTS_MAX} objects{below}, and one import reads no more: \
-             name a longer prefix, and import the rest by itself"
+            "bucket {bucket} has more than {most} objects{below}, and one job reads no more: name a longer \
+             prefix, and take the rest by itself"
+        ),
+    }
+}
+
+fn too_large(source: &ObjectSource, key: &str) -> Stop {
+    let bucket = &source.bucket;
+    Stop::Failed {
+        code: OBJECT_TOO_LARGE,
+        message: format!(
+            "object {key} of bucket {bucket} is larger than {BULK_PUT_OBJECT_BYTES_MAX} bytes, and a bulk put \
+             reads no larger one: split it"
         ),
     }
 }

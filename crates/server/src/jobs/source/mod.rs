@@ -29,7 +29,7 @@ use super::{Stop, Tools};
 use crate::storage::object_faults::sentence;
 
 pub(super) use list::list;
-pub(super) use records::read;
+pub(super) use records::{Limits, read};
 
 /// An object as it was listed. It is noted as JSON.
 #[derive(Clone, Debug, PartialEq, Eq)]

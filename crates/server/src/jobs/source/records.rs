@@ -44,27 +44,38 @@ struct Cut {
     pieces_max: usize,
 }
 
-/// Reads listed objects: the first one has the number in `from`, and so many records of it are done.
+/// What one reader may take.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::jobs) struct Limits {
+    /// Memory of a decoder.
+    pub(in crate::jobs) memory_bytes: u64,
+    /// Pieces of a batch.
+    pub(in crate::jobs) pieces_max: usize,
+}
+
+/// Reads listed objects, which have these numbers in the list. So many records of the first one are done.
 pub(in crate::jobs) fn read(
     (bucket, source): (&Bucket, &ObjectSource),
-    objects: &[Bytes],
-    (first, done): (u32, u64),
-    (memory_bytes, pieces_max): (u64, usize),
+    contents: Contents,
+    objects: Vec<(u32, Bytes)>,
+    done: u64,
+    limits: Limits,
 ) -> Result<Batches, Stop> {
-    let listed: Option<Vec<Listed>> = objects.iter().map(|row| Listed::from_bytes(row)).collect();
+    let listed = objects.into_iter().map(|(number, row)| Some((number, Listed::from_bytes(&row)?)));
+    let listed: Option<Vec<(u32, Listed)>> = listed.collect();
     let listed = listed.ok_or_else(|| Stop::Failed {
         code: "DamagedJob",
         message: "what was noted of the objects cannot be read".to_owned(),
     })?;
     let cut = Cut {
         format: format_of(source),
-        contents: Contents::Items,
+        contents,
         compression: source.compression,
-        window_log: window_log(memory_bytes / 2),
-        pieces_max,
+        window_log: window_log(limits.memory_bytes / 2),
+        pieces_max: limits.pieces_max,
     };
     let (sender, receiver) = channel(BATCHES);
-    let fetch = fetch(bucket.clone(), first, listed);
+    let fetch = fetch(bucket.clone(), listed);
     tokio::task::spawn_blocking(move || {
         let mut batch = Batch { pieces: Vec::new(), bytes: 0, cut, sender };
         if let Err(Ended::Stopped(stop)) = objects_of(fetch, &mut batch, done) {
@@ -133,7 +144,7 @@ fn objects_of(mut fetch: Fetch, batch: &mut Batch, mut done: u64) -> Result<(), 
         let Fetched::Begin { number, listed, opened } = fetched else { continue };
         let object = Object { number, key: listed.key.as_str().into() };
         let (record, broken) = if let Err(fault) = opened {
-            (done, Some(Fault::of(&fault)))
+            (done, Some(Fault::of(&fault, batch.cut.contents)))
         } else {
             let mut records = Records::resumed(&batch.cut.format, batch.cut.contents, done);
             let broken = one_object(&mut fetch, &object, &mut records, batch)?;
@@ -167,9 +178,15 @@ enum Fault {
 }
 
 impl Fault {
-    /// What a store says of one object. What is wrong with the bucket ends the job.
-    fn of(fault: &ObjectFault) -> Self {
-        match fault.kind() {
+    /// What a store says of one object. What is wrong with the bucket ends the job, and so does an object of
+    /// a bulk put that is not as it was listed.
+    fn of(fault: &ObjectFault, contents: Contents) -> Self {
+        let kind = fault.kind();
+        let is_changed = matches!(kind, FaultKind::NoSuchKey | FaultKind::Changed);
+        if is_changed && contents == Contents::ConditionalPuts {
+            return Self::Stop(stop(fault));
+        }
+        match kind {
             FaultKind::NoSuchKey | FaultKind::Changed | FaultKind::Other => Self::Object(sentence(fault)),
             FaultKind::NoSuchBucket
             | FaultKind::AccessDenied
@@ -197,7 +214,7 @@ fn one_object(
     }
     match (fault, source.ended) {
         // The store's own fault says more than what the decoder makes of it.
-        (_, Some(Err(fault))) => Ok(Some(Fault::of(&fault))),
+        (_, Some(Err(fault))) => Ok(Some(Fault::of(&fault, batch.cut.contents))),
         (None, _) => Ok(None),
         (Some(Unread::Record(text)), _) => Ok(Some(Fault::Record(text))),
         (Some(Unread::Io(error)), _) => {
@@ -237,7 +254,7 @@ fn cut(
         }
         while let Some(Record { position, outcome }) = records.next_record() {
             let read = match outcome {
-                Outcome::Put(record) => Read::Item(record.item),
+                Outcome::Put(record) => Read::Record(record),
                 Outcome::Invalid(text) => Read::Invalid(text),
                 Outcome::Unreadable(text) => return Ok(Some(Unread::Record(text))),
             };

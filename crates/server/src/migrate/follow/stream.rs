@@ -92,8 +92,8 @@ impl<'r, 'f> Reader<'r, 'f> {
         if places.is_empty() {
             return Err(Failure::new("the source's stream has no shard yet: try again in a moment"));
         }
-        // Before the first write: after one whose place is forgotten, the Scan of a second process would not
-        // replace the item, whatever has happened to it meanwhile.
+        // Before the first write. A process that finds no places begins anew, and its Scan does not replace
+        // what stands at the target, although the source may have changed it since.
         self.follower.note(|progress| {
             progress.shards = places;
             progress.read_ms = now().0;

@@ -1,4 +1,4 @@
-"""Programs that users run against a table's metrics, unchanged from the sources of the requirements."""
+"""Programs that users run against a table's metrics and its stream, unchanged from the sources of the requirements."""
 
 import random
 from concurrent.futures import ThreadPoolExecutor
@@ -157,3 +157,55 @@ class CapacityOptimizer:
                 'WriteCapacityUnits': write_units
             }
         )
+
+
+def lambda_handler(event, context):
+    """Process DynamoDB stream events"""
+
+    for record in event['Records']:
+        event_name = record['eventName']
+
+        if event_name == 'INSERT':
+            handle_insert(record['dynamodb']['NewImage'])
+        elif event_name == 'MODIFY':
+            handle_update(
+                record['dynamodb']['OldImage'],
+                record['dynamodb']['NewImage']
+            )
+        elif event_name == 'REMOVE':
+            handle_delete(record['dynamodb']['OldImage'])
+
+
+def handle_insert(new_image):
+    """Handle new item insertion"""
+
+    # Deserialize DynamoDB format
+    item = deserialize_dynamodb_item(new_image)
+
+    # Check if it's an order
+    if item.get('Type') == 'Order':
+        # Send order confirmation email
+        send_order_confirmation(item)
+
+        # Update inventory
+        update_inventory(item)
+
+        # Trigger fulfillment workflow
+        start_fulfillment(item)
+
+
+def handle_update(old_image, new_image):
+    """Handle item updates"""
+
+    old_item = deserialize_dynamodb_item(old_image)
+    new_item = deserialize_dynamodb_item(new_image)
+
+    # Check for status changes
+    if old_item.get('Status') != new_item.get('Status'):
+        notify_status_change(new_item)
+
+
+def deserialize_dynamodb_item(dynamodb_item):
+    """Convert DynamoDB format to Python dict"""
+    deserializer = boto3.dynamodb.types.TypeDeserializer()
+    return {k: deserializer.deserialize(v) for k, v in dynamodb_item.items()}

@@ -8,6 +8,9 @@ import time
 import boto3
 from boto3.dynamodb.types import TypeDeserializer, TypeSerializer
 
+import programs
+from limits import advance
+from metrics import dimensions, figures
 from shop import *
 from shop import OPTIONS
 
@@ -123,6 +126,25 @@ def r57_streams_give_every_change_in_order_with_the_chosen_view():
             assert "userIdentity" not in record
 
 
+def r57d_records_are_kept_for_24_hours():
+    """The clock stands until it is moved."""
+    table, arn = streaming_table()
+    table.put_item(Item={"PK": "a", "SK": "1"})
+    advance(12 * 3600)
+    table.put_item(Item={"PK": "a", "SK": "2"})
+    # A trim is background work, which has time to do what it must not do.
+    for _ in range(12):
+        advance(3600 - 10)
+        time.sleep(0.02)
+    equal([plain(record["dynamodb"]["Keys"])["SK"] for record in records_of(arn)], ["1", "2"])
+
+    def kept():
+        advance(60)
+        return [plain(record["dynamodb"]["Keys"])["SK"] for record in records_of(arn)]
+
+    wait_until(lambda: kept() == ["2"])
+
+
 def lambda_event(records):
     """Records as a function receives them: times as numbers, values in their JSON forms."""
     event = []
@@ -173,6 +195,26 @@ def r59_a_deserializer_accepts_every_image():
     equal(plain(modified["OldImage"]), plain(inserted["NewImage"]))
     equal(plain(modified["NewImage"])["status"], "PAID")
     equal(plain(removed["OldImage"]), stored)
+    streams_processor_sees_orders_and_their_status()
+
+
+def streams_processor_sees_orders_and_their_status():
+    """The processor of the requirements' sources, unchanged; what it calls notes its calls."""
+    table, arn = streaming_table()
+    calls = []
+    for name in ("send_order_confirmation", "update_inventory", "start_fulfillment", "notify_status_change", "handle_delete"):
+        setattr(programs, name, lambda item, name=name: calls.append((name, item)))
+    order = {"PK": "USER#u1", "SK": "ORDER#1", "Type": "Order", "Status": "NEW", "Total": Decimal("59.90"), "Lines": [{"Tags": {"a"}}]}
+    table.put_item(Item={"PK": "USER#u1", "SK": "PROFILE", "Type": "User"})
+    table.put_item(Item=order)
+    table.put_item(Item={**order, "Note": "fragile"})
+    table.put_item(Item={**order, "Note": "fragile", "Status": "PAID"})
+    table.delete_item(Key={"PK": "USER#u1", "SK": "ORDER#1"})
+    programs.lambda_handler(lambda_event(records_of(arn)), None)
+    *others, (last, image) = calls
+    equal(others, [(name, order) for name in ("send_order_confirmation", "update_inventory", "start_fulfillment")]
+          + [("notify_status_change", {**order, "Note": "fragile", "Status": "PAID"})])
+    equal((last, plain(image)["Status"]), ("handle_delete", "PAID"))
 
 
 def r60_a_search_index_stays_equal_to_the_table():
@@ -356,6 +398,8 @@ def r62_deletes_by_time_to_live_are_the_services_own():
     assert "userIdentity" not in removed["deleted"]
     archived = [record for record in removed.values() if record.get("userIdentity", {}).get("Type") == "Service"]
     equal(len(archived), 1)
+    # Two puts and a delete by the client; nothing for what expired.
+    equal(figures("ConsumedWriteCapacityUnits", dimensions(table.name))[:2], (3, 3))
 
 
 class Consumer(threading.Thread):

@@ -7,15 +7,26 @@ use serde_json::json;
 use super::{Scene, counts, line, request};
 use crate::db::factor;
 
-const MIB: u64 = 1024 * 1024;
+pub(crate) const MIB: u64 = 1024 * 1024;
 /// What an import may take more than an idle server, with the store's write buffer and caches: as restores.
-const MORE_BYTES: u64 = 256 * MIB;
+pub(crate) const MORE_BYTES: u64 = 256 * MIB;
 
 /// The most memory that the server has held, in bytes.
-fn peak(scene: &Scene) -> u64 {
+pub(crate) fn peak(scene: &Scene) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{}/status", scene.server().id())).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
     line.trim().trim_end_matches(" kB").trim().parse::<u64>().unwrap() * 1024
+}
+
+/// Makes an object that is one line without an end.
+pub(crate) fn without_line_end(scene: &Scene, key: &str) {
+    let bytes = if factor() > 1 { 1024 * MIB } else { 200 * MIB };
+    let mut file = BufWriter::new(std::fs::File::create(scene.object(key)).unwrap());
+    file.write_all(b"{\"Item\":{\"pk\":{\"S\":\"").unwrap();
+    let piece = "x".repeat(1024 * 1024);
+    for _ in 0..bytes / MIB {
+        file.write_all(piece.as_bytes()).unwrap();
+    }
 }
 
 #[test]
@@ -23,14 +34,7 @@ fn peak(scene: &Scene) -> u64 {
 fn an_object_without_a_line_end_is_one_error_and_takes_no_memory() {
     let mut scene = Scene::new();
     scene.put("in/1", line(&json!({"pk": {"S": "a"}})));
-    let bytes = if factor() > 1 { 1024 * MIB } else { 200 * MIB };
-    let mut file = BufWriter::new(std::fs::File::create(scene.object("in/2")).unwrap());
-    file.write_all(b"{\"Item\":{\"pk\":{\"S\":\"").unwrap();
-    let piece = "x".repeat(1024 * 1024);
-    for _ in 0..bytes / MIB {
-        file.write_all(piece.as_bytes()).unwrap();
-    }
-    drop(file);
+    without_line_end(&scene, "in/2");
     scene.put("in/3", line(&json!({"pk": {"S": "b"}})));
     let before = peak(&scene);
     let import = scene.imported(&request("New", "in/"));

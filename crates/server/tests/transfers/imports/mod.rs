@@ -6,7 +6,7 @@ mod counts;
 mod csv;
 mod exported;
 mod kills;
-mod large;
+pub(crate) mod large;
 mod rules;
 
 use std::path::{Path, PathBuf};
@@ -18,23 +18,23 @@ use crate::db::{Db, Fault};
 use crate::support::Server;
 use crate::support::raw::{Connection, signed};
 
-const BUCKET: &str = "imports";
-const ACCOUNT: &str = "123456789012";
+pub(crate) const BUCKET: &str = "imports";
+pub(crate) const ACCOUNT: &str = "123456789012";
 
 /// A server whose buckets are folders next to its data, with one bucket.
-struct Scene {
-    folder: TempDir,
+pub(crate) struct Scene {
+    pub(crate) folder: TempDir,
     /// It is gone for a moment when it is killed.
     server: Option<Server>,
-    db: Db,
+    pub(crate) db: Db,
 }
 
 impl Scene {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self::with(&[])
     }
 
-    fn with(more: &[&str]) -> Self {
+    pub(crate) fn with(more: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(folder.path().join("buckets").join(BUCKET)).unwrap();
         let server = start(folder.path(), more);
@@ -42,21 +42,26 @@ impl Scene {
         Self { folder, server: Some(server), db }
     }
 
-    fn kill(&mut self) {
+    pub(crate) fn kill(&mut self) {
+        self.start_again(&[]);
+    }
+
+    /// Kills the server and starts it with these arguments.
+    pub(crate) fn start_again(&mut self, more: &[&str]) {
         self.server.take().unwrap().kill();
-        self.server = Some(start(self.folder.path(), &[]));
+        self.server = Some(start(self.folder.path(), more));
         self.db = Db::of(self.server());
     }
 
-    fn server(&self) -> &Server {
+    pub(crate) fn server(&self) -> &Server {
         self.server.as_ref().unwrap()
     }
 
-    fn object(&self, key: &str) -> PathBuf {
+    pub(crate) fn object(&self, key: &str) -> PathBuf {
         self.folder.path().join("buckets").join(BUCKET).join(key)
     }
 
-    fn put(&self, key: &str, content: impl AsRef<[u8]>) {
+    pub(crate) fn put(&self, key: &str, content: impl AsRef<[u8]>) {
         let path = self.object(key);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, content).unwrap();
@@ -100,7 +105,7 @@ impl Scene {
         (answer["count"].as_u64().unwrap(), lines.iter().map(parse).collect())
     }
 
-    fn items(&mut self, table: &str) -> Vec<Value> {
+    pub(crate) fn items(&mut self, table: &str) -> Vec<Value> {
         let mut items = Vec::new();
         let mut body = json!({"TableName": table, "ConsistentRead": true});
         loop {
@@ -137,17 +142,17 @@ fn request(table: &str, prefix: &str) -> Value {
 }
 
 /// The same with this member.
-fn with(mut request: Value, name: &str, value: Value) -> Value {
+pub(crate) fn with(mut request: Value, name: &str, value: Value) -> Value {
     request[name] = value;
     request
 }
 
-fn line(item: &Value) -> String {
+pub(crate) fn line(item: &Value) -> String {
     format!("{}\n", json!({"Item": item}))
 }
 
 /// The key of an item, to sort by.
-fn key_of(item: &Value) -> String {
+pub(crate) fn key_of(item: &Value) -> String {
     format!("{} {}", item["pk"], item["sk"])
 }
 
@@ -156,7 +161,7 @@ fn counts(import: &Value) -> [u64; 3] {
     ["ProcessedItemCount", "ImportedItemCount", "ErrorCount"].map(|name| import[name].as_u64().unwrap())
 }
 
-fn gzip(content: &[u8]) -> Vec<u8> {
+pub(crate) fn gzip(content: &[u8]) -> Vec<u8> {
     use std::io::Write as _;
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     encoder.write_all(content).unwrap();

@@ -69,3 +69,51 @@ fn an_export_waits_while_the_store_does_not_answer_and_then_goes_on() {
     assert_eq!(folder::read(&file(&store, ""), "", id_of(&ended)).items(), expected);
     assert_eq!(store.objects().len(), 9, "a marker, four files, two manifests and their sums");
 }
+
+#[test]
+#[ignore = "needs rclone: run `cargo xtask test`"]
+fn a_bulk_put_reads_a_bucket_and_reports_into_it() {
+    let store = start();
+    let server = store.server(&["--in-memory"]);
+    let mut db = table(&server);
+    std::fs::create_dir(file(&store, "in")).unwrap();
+    let record = |number: u64| {
+        format!("{}\n", json!({"Item": row(number, 1), "ConditionExpression": "attribute_not_exists(pk)"}))
+    };
+    for object in 0..5 {
+        let lines: String = (0..40).map(|number| record(object * 40 + number)).collect();
+        std::fs::write(file(&store, &format!("in/{object}")), lines).unwrap();
+    }
+    let begun = db.call(
+        "StartBulkPutItems",
+        &json!({
+            "TableName": TABLE,
+            "InputS3Configuration": {"S3Bucket": BUCKET, "S3KeyPrefix": "in/", "InputFormat": "DYNAMODB_JSON"},
+            "OutputS3Configuration":
+                {"S3Bucket": BUCKET, "S3KeyPrefix": "out", "OutputType": ["CONDITION_CHECK_FAILURE"]},
+        }),
+    );
+    let arn = begun["BulkOperationDescription"]["BulkOperationArn"].as_str().unwrap();
+    let question = json!({"BulkOperationArn": arn});
+    let mut ended = json!({});
+    db.wait("the bulk put ends", |db| {
+        ended = db.call("DescribeBulkOperation", &question)["BulkOperationDescription"].clone();
+        ended["BulkOperationStatus"] != "IN_PROGRESS"
+    });
+    assert_eq!(
+        (&ended["BulkOperationStatus"], &ended["ProcessedItemCount"]),
+        (&json!("COMPLETED"), &json!(200))
+    );
+    assert_eq!(db.items().len(), 200);
+    let id = arn.rsplit('/').next().unwrap();
+    let summary =
+        std::fs::read(file(&store, &format!("out/AWSDynamoDB/{id}/manifest-summary.json"))).unwrap();
+    let summary: serde_json::Value = serde_json::from_slice(&summary).unwrap();
+    assert_eq!(summary["conditionCheckFailureCount"], 100);
+}
+
+#[test]
+#[ignore = "needs rclone: run `cargo xtask test`"]
+fn an_export_into_a_bucket_is_imported_from_there() {
+    super::an_export_is_imported(&start());
+}

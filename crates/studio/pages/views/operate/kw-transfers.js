@@ -1,5 +1,5 @@
 // <kw-transfers>: exports of tables to buckets and imports from them: begin one, see how far each has come, where its
-// manifest is, and why it failed; of an import also what was wrong with its objects.
+// manifest is, and why it failed; of an import also what was wrong with its objects. Bulk puts follow them.
 
 import { html, nothing } from "../../vendor/lit-html/lit-html.js";
 import { expressionFields, filterOf, filterRows } from "../collections/filter.js";
@@ -7,7 +7,8 @@ import { sizeText, visible } from "../collections/typed.js";
 import { call, dynamodb, tableNames } from "../model/api.js";
 import { count } from "../model/words.js";
 import { shell } from "../quote.js";
-import { stateOf } from "./kw-jobs.js";
+import "./kw-bulk-puts.js";
+import { COMPRESSIONS, field, FORMATS, idOf, linkTo, place, placeOf, transferState } from "./transfers.js";
 import { choice, nameField, OfPlace, timeOf } from "./watching.js";
 
 /** Of each kind: the newest, as many as a page of the API has. */
@@ -18,7 +19,6 @@ const TABLES = 300;
 const ERRORS = 20;
 const SECOND = 1000;
 const TYPES = [["S", "text"], ["N", "number"], ["B", "binary"]];
-const FORMATS = [["DYNAMODB_JSON", "DynamoDB JSON"], ["ION", "Amazon Ion"]];
 const SPANS = [["now", "all items now"], ["then", "all items as of a time"], ["changes", "changes between two times"]];
 const VIEWS = [["NEW_AND_OLD_IMAGES", "the items before and after"], ["NEW_IMAGE", "the items after"]];
 
@@ -142,28 +142,23 @@ export class KwTransfers extends OfPlace {
       ${this.readOnly ? nothing : this.importForm()}${this.begun("Import")}
       ${this.imports.length > 0 ? this.importList(this.imports) : html`<p class="md-nothing">No import ${where}. An import makes a new table of files in a bucket: exports, JSON lines, Amazon Ion or CSV.</p>`}
       ${this.isCut ? html`<p class="dim">The newest ${LISTED} of each; <code>aws dynamodb list-exports</code> and <code>list-imports</code> list all.</p>` : nothing}
+      <h2>Bulk puts</h2>
+      <kw-bulk-puts .route=${{ region: this.region, table: this.table, readOnly: this.readOnly }}></kw-bulk-puts>
       ${this.table ? html`<p><a class="md-link" href=${`/${this.region}/operate/transfers`}>Exports and imports of all tables</a></p>` : nothing}`;
   }
 
   /** What the last press of this form's button came to. */
   begun(form) { return form === this.form ? html`${this.outcome}${this.job ? html`<kw-job .of=${this.job}></kw-job>` : nothing}` : nothing; }
 
-  /** A field of a form. */
-  field(of, name, words, more = {}) {
-    return html`<label>${words} <input type=${more.type ?? "text"} step="1" ?required=${!more.optional} pattern=${more.pattern ?? ".*"} title=${more.title ?? ""} size=${more.size ?? 14} placeholder=${more.example ?? ""} autocomplete="off" spellcheck="false" .value=${of[name]} @input=${(event) => { of[name] = event.target.value; if (more.draws) this.update(); }}></label>`;
-  }
-
   select(of, name, words, options, value = of[name]) { return choice(words, options, value, (to) => { of[name] = to; this.update(); }); }
-
-  place(of, name, words, example) { return this.field(of, name, words, { pattern: "s3://[^\\/]+(/.*)?", title: "s3://bucket or s3://bucket/prefix", size: 28, example }); }
 
   exportForm() {
     const { out, region, chosen } = this;
     const day = { type: "datetime-local" };
     return html`<form aria-label="Export" @submit=${(event) => this.begin(event, "Export", () => this.export())}><div class="sm-bar">
         ${this.select(out, "table", "Table", this.names.map((name) => [name, name]), chosen)}${this.select(out, "span", "what", SPANS)}
-        ${out.span === "changes" ? html`${this.field(out, "from", "from", day)}${this.field(out, "until", "to", { ...day, optional: true })}${this.select(out, "view", "with", VIEWS)}` : out.span === "then" ? this.field(out, "until", "time", day) : nothing}
-        ${this.place(out, "to", "to", "s3://bucket/prefix")}${this.select(out, "format", "in", FORMATS)}</div>
+        ${out.span === "changes" ? html`${field(out, "from", "from", day)}${field(out, "until", "to", { ...day, optional: true })}${this.select(out, "view", "with", VIEWS)}` : out.span === "then" ? field(out, "until", "time", day) : nothing}
+        ${place(out, "to", "to", "s3://bucket/prefix")}${this.select(out, "format", "in", FORMATS)}</div>
       <div class="sm-bar">${filterRows(out.filter.where, (where) => { out.filter.where = where; this.update(); })}${expressionFields(out.filter)}
         <button class="md-button" ?disabled=${this.busy}>Export table</button></div>
       <p class="dim">The table needs point-in-time recovery: its <a class="md-link" href=${`/${region}/t/${encodeURIComponent(chosen)}?tab=history`}>History</a> enables it.</p></form>`;
@@ -173,11 +168,11 @@ export class KwTransfers extends OfPlace {
     const { in_: of } = this;
     const isCsv = of.format === "CSV";
     return html`<form aria-label="Import" @submit=${(event) => this.begin(event, "Import", () => this.import())}><div class="sm-bar">
-        ${nameField("New table", of.name, (text) => { of.name = text; })}${this.place(of, "from", "from", "s3://bucket/prefix/data/")}
-        ${this.select(of, "format", "in", [...FORMATS, ["CSV", "CSV"]])}${this.select(of, "compression", "compressed with", [["NONE", "nothing"], ["GZIP", "gzip"], ["ZSTD", "zstd"]])}
-        ${isCsv ? html`${this.field(of, "delimiter", "delimiter", { optional: true, size: 2, example: "," })}${this.field(of, "header", "columns", { optional: true, example: "those of the first line" })}` : nothing}</div>
+        ${nameField("New table", of.name, (text) => { of.name = text; })}${place(of, "from", "from", "s3://bucket/prefix/data/")}
+        ${this.select(of, "format", "in", [...FORMATS, ["CSV", "CSV"]])}${this.select(of, "compression", "compressed with", COMPRESSIONS)}
+        ${isCsv ? html`${field(of, "delimiter", "delimiter", { optional: true, size: 2, example: "," })}${field(of, "header", "columns", { optional: true, example: "those of the first line" })}` : nothing}</div>
       <div class="sm-bar">${this.select(of, "like", "Keys", [["", "as follows"], ...this.names.map((name) => [name, `and indexes of ${name}`])])}
-        ${of.like ? nothing : html`${this.field(of, "pk", "partition key")}${this.select(of, "pkType", "type", TYPES)}${this.field(of, "sk", "sort key", { optional: true, example: "none", draws: true })}${of.sk ? this.select(of, "skType", "sort key's type", TYPES) : nothing}`}
+        ${of.like ? nothing : html`${field(of, "pk", "partition key")}${this.select(of, "pkType", "type", TYPES)}${field(of, "sk", "sort key", { optional: true, example: "none", changed: () => this.update() })}${of.sk ? this.select(of, "skType", "sort key's type", TYPES) : nothing}`}
         <button class="md-button" ?disabled=${this.busy}>Import table</button></div>
       <p class="dim">Of an export, name its <code>data/</code>: the manifests next to it have no items.</p></form>`;
   }
@@ -208,9 +203,6 @@ export class KwTransfers extends OfPlace {
   }
 }
 
-/** How an export or import stands. Until its end its job knows more. */
-const transferState = (one, status, job) => (one.FailureCode || one.FailureMessage ? html`<b class="tl-bad">failed: ${one.FailureCode}</b><br>${visible(one.FailureMessage ?? "")}` : !one.EndTime && job ? stateOf(job) : status.toLowerCase().replace("_", " "));
-
 /** The first errors of an import, each with its object and record. */
 function errorsView(found, arn) {
   if (!found) return html`<div aria-busy="true"></div>`;
@@ -222,17 +214,8 @@ function errorsView(found, arn) {
     ${found.count > lines.length ? html`<pre class="md-code">keywright import errors ${shell(arn)}</pre>` : nothing}`;
 }
 
-/** The last part of an ARN: the id of its job too. */
-const idOf = (arn) => arn.split("/").at(-1);
 const tableOf = (one) => one.TableArn.split("/")[1] ?? "";
 const arnOf = async (TableName) => (await dynamodb("DescribeTable", { TableName })).Table.TableArn;
-const linkTo = (region, table) => html`<a class="md-link" href=${`/${region}/t/${encodeURIComponent(table)}/items`}>${table}</a>`;
-
-/** A place such as `s3://bucket/prefix`. */
-function placeOf(text) {
-  const [, bucket = "", prefix = ""] = /^s3:\/\/([^/]+)\/?(.*)$/.exec(text.trim()) ?? [];
-  return { bucket, prefix };
-}
 
 /** What a new table with the keys, global indexes and capacity of another one is made of. */
 function likeOf(table) {

@@ -1,16 +1,15 @@
 //! Every row of published examples is decided as its page says, and the first look never contradicts it.
 
-#[path = "support/rows.rs"]
-mod support;
-
 use std::collections::BTreeSet;
+
+use crate::rows;
 
 /// Rows that the table has at least.
 const ROWS_MIN: usize = 200;
 
 #[test]
 fn requests_are_decided_as_published_examples_say() {
-    let rows = support::read();
+    let rows = rows::read();
     assert!(rows.len() >= ROWS_MIN, "{} rows", rows.len());
     let wrong = rows.iter().filter_map(|row| {
         let decision = row.decide(&row.context());
@@ -21,7 +20,7 @@ fn requests_are_decided_as_published_examples_say() {
 
 #[test]
 fn the_first_look_never_contradicts_the_second() {
-    let rows = support::read();
+    let rows = rows::read();
     let mut depends = 0;
     for row in &rows {
         let first = row.decide(&row.context().unbound());
@@ -35,7 +34,7 @@ fn the_first_look_never_contradicts_the_second() {
 
 #[test]
 fn the_table_has_every_kind_of_decision() {
-    let rows = support::read();
+    let rows = rows::read();
     let decisions: BTreeSet<&str> = rows.iter().map(|row| row.decision.as_str()).collect();
     let expected = [
         "allow",

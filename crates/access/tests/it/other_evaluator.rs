@@ -1,9 +1,6 @@
 //! Random policies and requests, decided here and by `iam-rs`: every difference has a known reason.
 //!
-//! `cargo test -p keywright-access --release --test other_evaluator -- --ignored` compares a million.
-
-#[path = "support/random.rs"]
-mod random;
+//! `cargo test -p keywright-access --test it -- --ignored` compares a million.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,8 +13,9 @@ use keywright_access::decide::{Decision, Denial, Question, decide};
 use keywright_access::document::{Document, PolicyKind};
 use keywright_access::policies::{Policies, Policy};
 use keywright_access::principal::{Named, Principal};
-use random::Owner;
 use serde_json::Value as Json;
+
+use crate::random::{self, Owner};
 
 const CASES: u64 = 5_000;
 const MANY_CASES: u64 = 1_000_000;

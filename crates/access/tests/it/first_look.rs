@@ -1,11 +1,6 @@
 //! Random policies of every kind: the first look never contradicts the second, and a decision does not depend
 //! on the order of statements.
 
-#[path = "support/random.rs"]
-mod random;
-#[path = "support/rows.rs"]
-mod rows;
-
 use std::sync::Arc;
 
 use fastrand::Rng;
@@ -17,7 +12,9 @@ use keywright_access::document::{Document, PolicyKind};
 use keywright_access::explain::explain;
 use keywright_access::policies::{Policies, Policy};
 use keywright_access::principal::{Named, Principal};
-use random::Owner;
+
+use crate::random::{self, Owner};
+use crate::rows;
 
 const CASES: u64 = 5_000;
 
@@ -91,5 +88,8 @@ fn the_first_look_at_random_policies_never_contradicts_the_second() {
         let explained = explain(&question(&context), &policies);
         assert_eq!(rows::words(&explained.decision), rows::words(&second), "seed {seed}: explanation");
     }
-    assert!(depends > CASES / 100 && allowed > CASES / 20 && denied > CASES / 20, "{depends} {allowed} {denied}");
+    assert!(
+        depends > CASES / 100 && allowed > CASES / 20 && denied > CASES / 20,
+        "{depends} {allowed} {denied}"
+    );
 }

@@ -59,7 +59,8 @@ pub(crate) fn document(rng: &mut Rng, owner: Owner) -> Json {
 fn statement(rng: &mut Rng, owner: Owner) -> Json {
     let mut statement = Map::new();
     statement.insert("Effect".into(), pick(rng, &["Allow", "Allow", "Deny"]).into());
-    let not = |rng: &mut Rng, name: &str| if rng.u8(..8) == 0 { format!("Not{name}") } else { name.to_owned() };
+    let not =
+        |rng: &mut Rng, name: &str| if rng.u8(..8) == 0 { format!("Not{name}") } else { name.to_owned() };
     statement.insert(not(rng, "Action"), some(rng, &ACTIONS).into());
     statement.insert(not(rng, "Resource"), some(rng, &RESOURCES).into());
     if let Owner::Table = owner {
@@ -94,14 +95,11 @@ fn condition(rng: &mut Rng) -> (String, &'static str, Json) {
         "StringEqualsIgnoreCase",
         "StringNotEqualsIgnoreCase",
     ];
-    let orders =
-        ["Equals", "NotEquals", "LessThan", "LessThanEquals", "GreaterThan", "GreaterThanEquals"];
+    let orders = ["Equals", "NotEquals", "LessThan", "LessThanEquals", "GreaterThan", "GreaterThanEquals"];
     let if_exists = pick(rng, &["", "", "IfExists"]);
     match rng.u8(..9) {
-        0 | 1 => {
-            (format!("{}{if_exists}", pick(rng, &strings)), "aws:UserAgent", some(rng, &TEXTS).into())
-        }
-        2 | 3 | 4 => {
+        0 | 1 => (format!("{}{if_exists}", pick(rng, &strings)), "aws:UserAgent", some(rng, &TEXTS).into()),
+        2..=4 => {
             let set = pick(rng, &["ForAllValues:", "ForAnyValue:", "ForAllValues:", ""]);
             let key = pick(rng, &["dynamodb:LeadingKeys", "dynamodb:Attributes", "aws:TagKeys"]);
             (format!("{set}{}", pick(rng, &strings)), key, some(rng, &TEXTS).into())

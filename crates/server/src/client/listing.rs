@@ -1,0 +1,22 @@
+//! What an endpoint lists, printed: as JSON, an element in each line, or as lines for people.
+
+use keywright_model::json::Json;
+
+use crate::process::output;
+
+/// Prints the elements in a member of an answer. `none` is said to people if there are none.
+pub(crate) fn print(answer: &Json, member: &str, as_json: bool, lines: fn(&Json) -> Vec<String>, none: &str) {
+    let elements = answer.get(member).map(Json::elements).unwrap_or_default();
+    for element in elements {
+        if as_json {
+            output::say(&element.compact());
+        } else {
+            for line in lines(element) {
+                output::say(&line);
+            }
+        }
+    }
+    if elements.is_empty() && !as_json {
+        output::note(none);
+    }
+}

@@ -1,0 +1,3 @@
+//! Another server's import of export folders.
+
+mod dynoxide;
