@@ -83,7 +83,7 @@ impl<S: Store> Directory<S> {
         let mut next = Known { epoch: stored, ..Known::default() };
         for (id, account) in read {
             let same = known.accounts.remove(&id).filter(|known| **known == account);
-            next.replace(same.unwrap_or_else(|| Arc::new(account)));
+            next.replace(&same.unwrap_or_else(|| Arc::new(account)));
         }
         *known = next;
         drop(known);

@@ -64,9 +64,9 @@ struct Known {
 
 impl Known {
     /// Replaces an account, and its keys.
-    fn replace(&mut self, account: Arc<Account>) {
-        let before = self.accounts.insert(account.id.clone(), Arc::clone(&account));
-        for entity in before.iter().flat_map(|before| before.missing_in(&account)) {
+    fn replace(&mut self, account: &Arc<Account>) {
+        let before = self.accounts.insert(account.id.clone(), Arc::clone(account));
+        for entity in before.iter().flat_map(|before| before.missing_in(account)) {
             for key in entity.keys() {
                 self.keys.remove(&key.id);
             }
@@ -180,7 +180,7 @@ impl<S: Store> Directory<S> {
                     let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
                     assert!(known.epoch < epoch, "the epoch rises with each change");
                     known.epoch = epoch;
-                    known.replace(Arc::new(account));
+                    known.replace(&Arc::new(account));
                     self.uses().retain(|id, _| known.keys.contains_key(id));
                     self.is_uncertain.store(false, Ordering::Release);
                     return Ok(result);

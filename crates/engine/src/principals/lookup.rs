@@ -218,7 +218,7 @@ impl<S: Store> Engine<S> {
             None => &table.schema.key,
             Some(name) => &table.schema.indexes.iter().find(|index| *index.name == *name)?.key,
         };
-        Some(key.partition.iter().map(|attribute| attribute.name.to_string()).collect())
+        Some(key.partition.iter().map(|attribute| attribute.name.clone()).collect())
     }
 
     /// The ARN of the stream that a shard iterator is of; none if it was never issued.

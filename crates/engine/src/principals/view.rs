@@ -20,15 +20,15 @@ pub(super) fn time(ms: u64) -> TimeMs {
 pub(super) fn paged<T>(list: impl Iterator<Item = (String, T)>, page: &Page) -> Paged<T> {
     let is_after = |(place, _): &(String, T)| page.after.as_ref().is_none_or(|after| place > after);
     let mut list = list.filter(is_after).peekable();
-    let (mut elements, mut last) = (Vec::new(), None);
+    let (mut elements, mut newest) = (Vec::new(), None);
     while elements.len() < page.limit
         && let Some((place, element)) = list.next()
     {
         elements.push(element);
-        last = Some(place);
+        newest = Some(place);
     }
     assert!(elements.len() <= page.limit, "a page has no more elements than its limit");
-    Paged { elements, next: last.filter(|_| list.peek().is_some()) }
+    Paged { elements, next: newest.filter(|_| list.peek().is_some()) }
 }
 
 /// An entity as lists show it.

@@ -34,6 +34,7 @@ impl Kind {
 
     /// The ARN of an entity. `path` begins and ends with a slash.
     pub fn arn(self, account: &str, path: &str, name: &str) -> String {
+        assert!(path.starts_with('/') && path.ends_with('/'), "a path is between slashes");
         format!("arn:aws:iam::{account}:{}{path}{name}", self.word())
     }
 }
@@ -45,11 +46,13 @@ pub fn root_arn(account: &str) -> String {
 
 /// The ARN of a managed policy. The account of built-in ones is `aws`.
 pub fn policy_arn(account: &str, path: &str, name: &str) -> String {
+    assert!(path.starts_with('/') && path.ends_with('/'), "a path is between slashes");
     format!("arn:aws:iam::{account}:policy{path}{name}")
 }
 
 /// The ARN of a role's session.
 pub fn session_arn(account: &str, role: &str, session: &str) -> String {
+    assert!(!role.contains('/') && !session.contains('/'), "names have no slashes");
     format!("arn:aws:sts::{account}:assumed-role/{role}/{session}")
 }
 

@@ -200,6 +200,7 @@ impl<'d> Reader<'d> {
 
     /// One of some words.
     pub(crate) fn word(&mut self, name: &str, words: &[&'static str]) -> Option<&'static str> {
+        assert!(!words.is_empty(), "there is a word to choose");
         let text = self.raw(name)?;
         let found = words.iter().find(|word| **word == text).copied();
         if found.is_none() {
@@ -217,6 +218,7 @@ impl<'d> Reader<'d> {
 
     /// The elements of a list. An empty list is written as an empty text.
     pub(crate) fn elements(&mut self, name: &str, most: usize) -> &'d [Document] {
+        assert!(most > 0, "a list may have an element");
         let Document::List(elements) = self.document.member(name) else { return &[] };
         if elements.len() > most {
             self.violations

@@ -64,6 +64,7 @@ pub enum Request {
 
 impl Reader<'_> {
     fn seconds(&mut self, bounds: (i64, i64), default: u32) -> u32 {
+        assert!((bounds.0..=bounds.1).contains(&i64::from(default)), "the default is within the bounds");
         let seconds = self.integer("DurationSeconds", bounds);
         seconds.and_then(|seconds| u32::try_from(seconds).ok()).unwrap_or(default)
     }
