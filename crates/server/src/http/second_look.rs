@@ -264,9 +264,9 @@ pub(super) fn look(request: &Request, judge: &Judge, touches: &Touches<'_>) -> R
     let Some(uses) = uses(request) else { return judge.look_without_items(touches) };
     for used in uses {
         let resource = Resource::of_table(used.table.as_given.as_str(), used.index);
-        let touched = Touches::One(Touch { action: used.action, resource });
-        let Some(context) = used.context(judge) else { return Err(judge.undecided_touches(&touched)) };
-        judge.look_again(&touched, &context)?;
+        let one = Touches::One(Touch { action: used.action, resource });
+        let Some(context) = used.context(judge) else { return Err(judge.undecided_touches(&one)) };
+        judge.look_again(&one, &context)?;
     }
     Ok(())
 }

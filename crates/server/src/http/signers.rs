@@ -54,25 +54,22 @@ impl Service {
         let engine = self.engine()?;
         engine.follow_principals().await?;
         let id = unknown.claim.access_key_id();
-        let key = match session_token(request) {
-            Some(token) => {
-                let session = self.sessions(&engine).await?.open(id, &token).ok_or_else(foreign_token)?;
-                if session.expires_ms <= environment::now().0 {
-                    return Err(Error::new(ErrorKind::ExpiredToken, auth::EXPIRED_TOKEN));
-                }
-                let secret = self.sessions(&engine).await?.secret(id);
-                of_session(&engine, session, secret)?
+        let key = if let Some(token) = session_token(request) {
+            let session = self.sessions(&engine).await?.open(id, &token).ok_or_else(foreign_token)?;
+            if session.expires_ms <= environment::now().0 {
+                return Err(Error::new(ErrorKind::ExpiredToken, auth::EXPIRED_TOKEN));
             }
-            None => {
-                if engine.find_key(id).is_none() {
-                    engine.find_new_principals().await?;
-                }
-                let found = engine.find_key(id).ok_or_else(unknown_key)?;
-                SignerKey {
-                    secret: Cow::Owned(found.secret),
-                    account: Cow::Owned(found.user.account.to_string()),
-                    rights: Some(Arc::new(Rights::of_user(found.user))),
-                }
+            let secret = self.sessions(&engine).await?.secret(id);
+            of_session(&engine, session, secret)?
+        } else {
+            if engine.find_key(id).is_none() {
+                engine.find_new_principals().await?;
+            }
+            let found = engine.find_key(id).ok_or_else(unknown_key)?;
+            SignerKey {
+                secret: Cow::Owned(found.secret),
+                account: Cow::Owned(found.user.account.to_string()),
+                rights: Some(Arc::new(Rights::of_user(found.user))),
             }
         };
         Ok(unknown.with(key))

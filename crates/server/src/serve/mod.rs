@@ -172,7 +172,6 @@ async fn serve(mut config: Config, backend: Backend) -> Result<(), Failure> {
         None => Authenticator::Unverified,
         Some(path) => Authenticator::with_keys(CredentialFile::read(path)?.into_map()),
     };
-    let verifies = authenticator.verifies();
     let handshakes = config.tls.as_ref().map(tls::acceptor).transpose()?.map(Handshakes::new);
     let bound = Bound::new(config.address, handshakes.clone())?;
     let studio = config.studio.take().map(|own| {
@@ -225,7 +224,7 @@ async fn serve(mut config: Config, backend: Backend) -> Result<(), Failure> {
         studio: addresses.studio.map(|studio| banner::endpoint(studio.address, bound.secure())),
         management: addresses.management.map(|address| banner::endpoint(address, false)),
     };
-    let banner = banner::serving(addresses, &config.storage, verifies);
+    let banner = banner::serving(addresses, &config.storage, config.credentials.is_some());
     let secure = bound.secure();
     let endpoint = banner::endpoint(bound.address(), secure);
     let listener = bound.listen()?;
