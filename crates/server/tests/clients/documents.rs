@@ -257,9 +257,18 @@ impl Reader {
         self.make_tables();
     }
 
+    /// A policy becomes the file that commands after it name; other documents are settings of assistants.
+    fn document(&self, block: &str) {
+        let document: serde_json::Value = serde_json::from_str(&self.with_ports(block)).unwrap();
+        if document["Statement"].is_array() {
+            std::fs::write(self.file("own-items.json"), block).unwrap();
+        } else {
+            self.assistant(&document);
+        }
+    }
+
     /// The command of an assistant's settings starts, answers a first request, and ends with its input.
-    fn assistant(&self, settings: &str) {
-        let settings: serde_json::Value = serde_json::from_str(&self.with_ports(settings)).unwrap();
+    fn assistant(&self, settings: &serde_json::Value) {
         let Some(servers) = settings["mcpServers"].as_object() else { return };
         for server in servers.values() {
             let arguments =
@@ -324,7 +333,7 @@ fn follow(name: &str) {
                 assert!(output.status.success(), "{block}\n{}", String::from_utf8_lossy(&output.stderr));
             }
             "toml" => std::fs::write(reader.file("keywright.toml"), block).unwrap(),
-            _ => reader.assistant(block),
+            _ => reader.document(block),
         }
     }
 }
