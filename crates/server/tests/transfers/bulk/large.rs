@@ -14,9 +14,9 @@ use crate::imports::{line, with};
 const LARGE_BYTES: usize = 120_000;
 
 /// Of two bulk puts the second one has so many times the reports, which are hundreds of MiB.
-const TIMES: usize = 5;
+const TIMES: usize = 10;
 /// How much more memory it may take: the store's buffers and caches are full by then.
-const GROWTH_BYTES: u64 = 200 * MIB;
+const GROWTH_BYTES: u64 = 300 * MIB;
 
 #[test]
 fn an_object_without_a_line_end_and_thousands_of_small_ones_take_no_memory() {
