@@ -59,8 +59,8 @@ const ANY_KEY: &str = "local";
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct MigrateArguments {
-    /// FILE.db, https://ENDPOINT/TABLE with --live, or <aws://TABLE?export=PLACE/ID>, where PLACE is a folder or
-    /// <s3://BUCKET/PREFIX>
+    /// FILE.db, https://ENDPOINT/TABLE with --live, or `aws://TABLE?export=PLACE/ID`, where PLACE is a folder or
+    /// `s3://BUCKET/PREFIX`
     #[arg(long, value_name = "SOURCE")]
     from: From,
     /// Only this table of a file. Can be repeated [default: all]
