@@ -60,7 +60,7 @@ async fn migrate(source: &Side, target: &Side, state: &StateFile, choices: Choic
     let (mut at_source, mut at_target) = (source.connect().await?, target.connect().await?);
     refuse_itself(source, target)?;
     target_table::check(&mut at_target, target, &begun).await?;
-    let description = source.describe(&mut at_source).await?;
+    let description = source.describe_source(&mut at_source).await?;
     check_source(record.as_ref(), &description)?;
     let (stream, description) = stream(&mut at_source, source, choices, description).await?;
     let mut definition = definition::of_description(&description)?;
@@ -189,7 +189,7 @@ async fn stream(
     client.ask("UpdateTable", &request).await?;
     table::wait_until_active(client, &source.table).await?;
     output::note(&format!("{}: turned its stream on; it stays on", source.table));
-    let description = source.describe(client).await?;
+    let description = source.describe_source(client).await?;
     Ok((Some(stream_of(&description, &source.table)?), description))
 }
 
