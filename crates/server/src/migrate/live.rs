@@ -24,6 +24,9 @@ use crate::process::output;
 /// How often the tables are compared before what differs is reported: changes may have come meanwhile.
 const COMPARISONS: u32 = 3;
 
+/// The error of an endpoint that does not know an operation.
+const UNKNOWN_OPERATION: &str = "UnknownOperationException";
+
 /// What the command line says of a live migration.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Choices {
@@ -64,7 +67,16 @@ async fn migrate(source: &Side, target: &Side, state: &StateFile, choices: Choic
     check_source(record.as_ref(), &description)?;
     let (stream, description) = stream(&mut at_source, source, choices, description).await?;
     let mut definition = definition::of_description(&description)?;
-    definition.ttl = time_to_live(&mut at_source, source).await;
+    let untold = match time_to_live(&mut at_source, source).await? {
+        TimeToLive::Known(attribute) => {
+            definition.ttl = attribute;
+            None
+        }
+        TimeToLive::Untold(warning) => Some(warning),
+    };
+    if let Some(warning) = &untold {
+        output::note(warning);
+    }
     say(source, target, &definition, &begun, state, choices)?;
     let Some(stream) = stream.filter(|_| choices.extent == Extent::Done) else { return Ok(()) };
     let known = record.as_ref().and_then(|record| record.str_at("stream"));
@@ -119,6 +131,9 @@ async fn migrate(source: &Side, target: &Side, state: &StateFile, choices: Choic
     target_table::finish(&mut at_target, target, &definition).await?;
     state.remove()?;
     show.clear();
+    if let Some(warning) = &untold {
+        output::note(warning);
+    }
     output::note(&format!("{} is complete: point the application to it.", target.shown()?));
     Ok(())
 }
@@ -214,12 +229,33 @@ fn check_source(record: Option<&Json>, description: &Json) -> Result<(), Failure
         .advising("delete the target table and the state file, and begin again"))
 }
 
-/// The source's time-to-live attribute. An endpoint that does not know the setting has it off.
-async fn time_to_live(client: &mut Client, source: &Side) -> Option<String> {
-    let answer = client.ask("DescribeTimeToLive", &source.about()).await.ok()?;
-    let settings = answer.get("TimeToLiveDescription")?;
-    let is_on = matches!(settings.str_at("TimeToLiveStatus"), Some("ENABLED" | "ENABLING"));
-    settings.str_at("AttributeName").filter(|_| is_on).map(str::to_owned)
+/// What the source says of its time to live.
+enum TimeToLive {
+    /// Its attribute; `None` if it is off.
+    Known(Option<String>),
+    /// The source refuses to say. This is a warning about it.
+    Untold(String),
+}
+
+/// The source's time to live. An endpoint that does not know the setting has it off.
+async fn time_to_live(client: &mut Client, source: &Side) -> Result<TimeToLive, Failure> {
+    let answer = match client.ask_again("DescribeTimeToLive", &source.about()).await {
+        Ok(answer) => answer,
+        Err(refusal) if refusal.kind == UNKNOWN_OPERATION => return Ok(TimeToLive::Known(None)),
+        // No answer of the API: the command can be run again.
+        Err(refusal) if refusal.kind.is_empty() => return Err(refusal.into()),
+        Err(refusal) => {
+            return Ok(TimeToLive::Untold(format!(
+                "Warning: time to live is not taken, since the source does not say whether it is on: {}. If it \
+                 is, turn it on in the target.",
+                refusal.text
+            )));
+        }
+    };
+    let settings = answer.get("TimeToLiveDescription");
+    let is_on = |own: &&Json| matches!(own.str_at("TimeToLiveStatus"), Some("ENABLED" | "ENABLING"));
+    let attribute = settings.filter(is_on).and_then(|own| own.str_at("AttributeName"));
+    Ok(TimeToLive::Known(attribute.map(str::to_owned)))
 }
 
 /// Says what the command will do.
