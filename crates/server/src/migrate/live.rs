@@ -1,7 +1,5 @@
 //! `keywright migrate --from https://ENDPOINT/TABLE --live`: a table that is in use, copied and followed.
 
-use std::cell::{Cell, RefCell};
-
 use keywright_model::json::Json;
 use keywright_model::tables::TableDefinition;
 
@@ -9,12 +7,12 @@ use super::definition;
 use super::extent::Extent;
 use super::follow::compare::{Differences, compare};
 use super::follow::progress::Progress;
-use super::follow::{Event, Follower, Sides, Stream, Until, follow, stream_of};
+use super::follow::{Follower, Sides, Stream, Until, follow, stream_of};
+use super::show::Show;
 use super::side::{Side, identity};
 use super::state_file::StateFile;
 use super::target_table::{self, Begun};
 use crate::client::endpoint::{Client, block_on};
-use crate::client::progress::Spinner;
 use crate::connection::listener::stop_signal;
 use crate::data::table;
 use crate::process::failure::Failure;
@@ -294,56 +292,4 @@ fn say(
         Until::Stopped => "  follow until Ctrl-C".to_owned(),
     });
     Ok(())
-}
-
-/// Shows what goes on.
-struct Show<'s> {
-    source: &'s Side,
-    until: Until,
-    spinner: RefCell<Option<Spinner>>,
-    has_scanned: Cell<bool>,
-}
-
-impl<'s> Show<'s> {
-    fn new(source: &'s Side, until: Until) -> Self {
-        Self { source, until, spinner: RefCell::new(Some(Spinner::new())), has_scanned: Cell::new(false) }
-    }
-
-    fn clear(&self) {
-        self.spinner.borrow_mut().take();
-    }
-
-    fn take(&self, event: Event) {
-        let spin = |text: &str| {
-            if let Some(spinner) = self.spinner.borrow().as_ref() {
-                spinner.show(text);
-            }
-        };
-        let table = &self.source.table;
-        match event {
-            Event::Copied { items, of } => spin(&format!("{table}: {items} of about {of} items copied")),
-            Event::Scanned { items } => {
-                if !self.has_scanned.replace(true) {
-                    output::note(&format!("{table}: {items} items are copied; its stream is followed"));
-                }
-            }
-            Event::Applied { changes, lag_ms } => {
-                let seconds = lag_ms / 1000;
-                spin(&format!(
-                    "{table}: {changes} changes applied, the last one {seconds} s after it was made"
-                ));
-            }
-            Event::CaughtUp { changes } => {
-                let next = match self.until {
-                    Until::CaughtUp => "",
-                    Until::Stopped => {
-                        ". To end: stop the writers of the source, Ctrl-C, and the same command with --cutover"
-                    }
-                };
-                output::note(&format!(
-                    "{table}: caught up after {changes} changes, less than 1 s behind{next}"
-                ));
-            }
-        }
-    }
 }
