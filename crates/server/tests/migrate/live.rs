@@ -68,7 +68,7 @@ async fn a_migration_catches_up_and_shows_how_far_it_is_while_writers_go_on() {
     let mut awaited = vec!["caught up after", "changes applied, "];
     let mut seen = Vec::new();
     while !awaited.is_empty() {
-        let line = said.recv_timeout(Duration::from_secs(60));
+        let line = said.recv_timeout(Duration::from_mins(1));
         let line = line.unwrap_or_else(|_| panic!("no line with {awaited:?} under writes: {seen:?}"));
         awaited.retain(|part| !line.contains(part));
         seen.push(line);

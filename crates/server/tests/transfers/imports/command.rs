@@ -67,7 +67,7 @@ fn a_prefix_without_objects_and_a_table_without_keys_are_said_to_be_so() {
 
 #[test]
 fn compressed_objects_and_increments_are_errors_that_say_what_to_do() {
-    let mut scene = Scene::new();
+    let scene = Scene::new();
     scene.put("gz/1", gzip(line(&json!({"pk": {"S": "a"}})).as_bytes()));
     let refused = run(&scene, &["--table", "Packed", "--from", "s3://imports/gz/", "--key", "pk:S"]);
     assert!(said(&refused).contains("--compression gzip"), "{}", said(&refused));
