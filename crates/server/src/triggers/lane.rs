@@ -35,7 +35,11 @@ pub(super) async fn run(tools: &Tools, lane: TriggerLane, mut stopped: watch::Re
         Ok(patterns) => patterns,
         Err(reason) => {
             // Each was compiled when the mapping was made, perhaps by another release.
-            tracing::error!("trigger {} has a filter that is no pattern: {reason}", name(&lane));
+            tracing::error!(
+                "trigger {} of table {} has a filter that is no pattern: {reason}",
+                lane.uuid,
+                lane.table
+            );
             // A dropped sender means stopping too.
             let _ = stopped.wait_for(|stopped| *stopped).await;
             return;
@@ -57,12 +61,6 @@ pub(super) async fn run(tools: &Tools, lane: TriggerLane, mut stopped: watch::Re
             return;
         }
     }
-}
-
-/// A trigger as the log names it.
-fn name(lane: &TriggerLane) -> String {
-    let section = lane.section.as_ref().map(|section| format!(", section [[trigger]] {section:?}"));
-    format!("{} of table {}{}", lane.uuid, lane.table, section.unwrap_or_default())
 }
 
 /// When the next batch follows.
@@ -138,9 +136,8 @@ impl Lane<'_> {
     }
 
     fn figure(&self, oldest_ms: Option<u64>) {
-        let of = (self.at.uuid.as_str(), self.at.table.as_str());
-        let place = (self.at.shard_id.as_str(), self.at.lane);
-        self.tools.figures.note(of, place, oldest_ms, self.fails());
+        let (uuid, shard) = (&self.at.uuid, self.at.shard_id.as_str());
+        self.tools.figures.note(uuid, (shard, self.at.lane), oldest_ms, self.fails());
     }
 
     /// Whether the target fails, as it is noted.
@@ -189,7 +186,7 @@ impl Lane<'_> {
     /// Records up to this one were trimmed that were not delivered: the lane goes on after them.
     async fn note_lost(&mut self, lost_to: TriggerPosition) -> Result<Next, NoBatch> {
         let failure = Failure::lost(self.tools.now_ms());
-        tracing::warn!("trigger {}: {}", name(&self.at), failure.text);
+        tracing::warn!("trigger {} of table {}: {}", self.at.uuid, self.at.table, failure.text);
         self.note(outcome::lost(&self.at, lost_to, failure)).await?;
         Ok(Next::AtOnce)
     }
@@ -281,7 +278,7 @@ impl Lane<'_> {
 
     fn succeeded(&mut self) {
         if self.failures > 0 {
-            tracing::info!("trigger {} delivers again", name(&self.at));
+            tracing::info!("trigger {} of table {} delivers again", self.at.uuid, self.at.table);
         }
         (self.failures, self.invocations, self.answer) = (0, 0, None);
         self.figure(None);
@@ -308,7 +305,11 @@ impl Lane<'_> {
     /// The log has the first of several failures.
     fn complain(&self, text: &str) {
         if self.failures == 0 {
-            tracing::warn!("trigger {} fails and goes on trying: {text}", name(&self.at));
+            tracing::warn!(
+                "trigger {} of table {} fails and goes on trying: {text}",
+                self.at.uuid,
+                self.at.table
+            );
         }
     }
 
@@ -337,7 +338,7 @@ impl Lane<'_> {
             Some(failure) => format!("{text}: {}", failure.text),
             None => text,
         };
-        tracing::warn!("trigger {}: {text}", name(&self.at));
+        tracing::warn!("trigger {} of table {}: {text}", self.at.uuid, self.at.table);
         let progress = outcome::discarded(&self.at, batch, text, self.tools.now_ms());
         self.note(progress).await?;
         self.succeeded();
@@ -383,17 +384,13 @@ impl Lane<'_> {
     }
 
     async fn send(&self, target: &Target, body: Vec<u8>) -> Result<Answered, SendFault> {
-        let place = (self.at.shard_id.as_str(), self.at.lane);
-        self.tools.figures.note_call(&self.at.uuid, place, Some(self.tools.now_ms()));
-        let answered = match target {
+        match target {
             Target::Function(name) => {
                 self.tools.sender.call(name, self.at.namespace.region.as_str(), body).await
             }
             Target::Http(url) => self.tools.sender.post(url, body).await,
             Target::Bucket { .. } => unreachable!("a bucket is not sent requests"),
-        };
-        self.tools.figures.note_call(&self.at.uuid, place, None);
-        answered
+        }
     }
 
     /// A window as its events show it.

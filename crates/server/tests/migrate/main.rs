@@ -2,7 +2,6 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on stops")]
 
-mod closing;
 mod command;
 mod endpoint;
 mod exports;

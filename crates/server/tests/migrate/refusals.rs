@@ -27,8 +27,7 @@ fn a_source_without_a_stream_or_with_keys_only_is_refused() {
     };
     migrate("Plain", &["the table Plain has no stream", "--enable-stream"]);
     migrate("Keys", &["KEYS_ONLY", "NEW_AND_OLD_IMAGES"]);
-    let missing = migrate("Nothing", &["has no table Nothing", "correct the table, the endpoint"]);
-    assert!(!missing.contains("model apply"), "a source is not to be created: {missing}");
+    migrate("Nothing", &["has no table Nothing"]);
     let from = format!("{}/Plain", source.endpoint);
     fails(folder.path(), &["--from", &from, "--endpoint", &target.endpoint], &["pass --live"]);
     fails(
