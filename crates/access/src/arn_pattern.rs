@@ -29,7 +29,7 @@ impl From<UnclosedVariable> for NotAnArn {
 }
 
 impl ArnPattern {
-    /// The pattern of a text. One that ends early matches whatever follows.
+    /// The pattern of a text. One that ends early matches any text after it.
     pub(crate) fn parse(text: &str, variables: Variables) -> Result<Self, NotAnArn> {
         let pieces = pieces(text, Wildcards::Match, variables)?;
         if !text.is_empty() && text.bytes().all(|byte| byte == b'*') {

@@ -5,9 +5,9 @@
 /// Whether something holds, as far as is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Truth {
-    /// It holds, whatever becomes known.
+    /// It holds for any values of what is unknown.
     Yes,
-    /// It does not hold, whatever becomes known.
+    /// It holds for no values of what is unknown.
     No,
     /// It depends on what is not known yet.
     Unknown,

@@ -156,8 +156,8 @@ fn decide_with<'p>(question: &Question<'_>, policies: &Policies<'p>, must: Resou
     }
 }
 
-/// The first kind that allows nothing, whatever becomes known. Kinds that only together allow nothing are
-/// named by the first that is not certain to.
+/// The first kind that allows nothing, with any values of what is unknown. Kinds that only together allow
+/// nothing are named by the first that is not certain to.
 fn first_lacking<'p>(lacks: [(PolicyLayer, Truth); LAYERS.len()]) -> Decision<'p> {
     let of = |truth: Truth| lacks.iter().find(|(_, allows)| *allows == truth).map(|(layer, _)| *layer);
     let layer = of(Truth::No).or_else(|| of(Truth::Unknown)).unwrap_or(PolicyLayer::Identity);

@@ -42,7 +42,7 @@ impl Clone for Compiled {
     }
 }
 
-/// Two states of an account are equal whatever was compiled.
+/// What was compiled has no part in whether two states of an account are equal.
 impl PartialEq for Compiled {
     fn eq(&self, _other: &Self) -> bool {
         true

@@ -1,5 +1,5 @@
 //! Bulk puts, with a caller that has the records in memory: the table, its indexes and its stream are those
-//! of puts in the same order, whatever becomes of single commits.
+//! of puts in the same order, also if single commits fail or have to be repeated.
 
 use bytes::Bytes;
 use keywright_semantics::error::ErrorKind;

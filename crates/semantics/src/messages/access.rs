@@ -118,7 +118,7 @@ pub fn invalid_document(detail: &str) -> String {
 pub const INVALID_JSON: &str = "This policy contains invalid Json";
 /// A resource policy that is `null`.
 pub const NOT_A_POLICY: &str = "This text appears not to be a policy";
-/// A resource policy of the wrong form. The position is that of the first member, whatever is wrong.
+/// A resource policy of the wrong form. The position is that of the first member for every fault.
 pub const SYNTAX_AT_START: &str = "Syntax error at position (1,3)";
 /// A resource policy without statements.
 pub const EMPTY_STATEMENT: &str = "Could not parse the policy: Statement is empty!";

@@ -304,7 +304,7 @@ impl Desk {
     }
 
     fn may_begin(&self, job: &ObjectJob) -> bool {
-        // A job that was cancelled ends at once, whatever it waits for and others do.
+        // A job that was cancelled ends at once: it does not wait for what others do.
         let is_cancelled = matches!(&job.work, ObjectWork::BulkPut(work) if work.is_cancelled);
         let is_waiting =
             !is_cancelled && self.waits.get(&job.id).is_some_and(|wait| wait.until > Instant::now());

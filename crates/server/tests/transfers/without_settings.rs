@@ -1,4 +1,4 @@
-//! Without a setting that names a host the server opens no connection, whatever it is asked for.
+//! Without a setting that names a host no request makes the server open a connection.
 
 #![cfg(target_os = "linux")]
 
