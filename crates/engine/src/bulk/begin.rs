@@ -6,7 +6,7 @@ use keywright_semantics::limits::BULK_PUTS_MAX;
 use keywright_semantics::messages::{bulk as messages, table as table_messages};
 use keywright_semantics::request::StartBulkPutItems;
 use keywright_semantics::response::Response;
-use keywright_store::{Snapshot, Store};
+use keywright_store::Store;
 
 use super::describe::described;
 use crate::catalogue::{BulkPutting, IndexStatus, OtherRows, Table, TableStatus};
@@ -20,7 +20,7 @@ use crate::support::fault;
 use crate::tables::create::uuid;
 use crate::transfers::bulk_put::BulkPut;
 use crate::transfers::row::{Asked, Kind, NewTransfer, Transfer, TransferName, find};
-use crate::transfers::token::{RequestHash, TokenRow, key as token_key};
+use crate::transfers::token::{self, RequestHash};
 
 /// Tries while others begin bulk puts.
 const TRIES_MAX: usize = 20;
@@ -77,14 +77,8 @@ impl New<'_> {
     /// The bulk put that an earlier request with this token has begun: its table may be gone.
     async fn repeated<S: Store>(&self, engine: &Engine<S>) -> Result<Option<Transfer>, Error> {
         let view = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
-        let key = token_key(self.namespace, Kind::BulkPut, &self.token);
-        let row = view.get(&key).await.map_err(|error| fault::storage(&error))?;
-        let token = row.map(|row| TokenRow::decode(&row)).transpose()?;
-        match token.filter(|token| token.is_valid(self.now_ms)) {
-            None => Ok(None),
-            Some(token) if token.request != self.hash() => Err(conflict()),
-            Some(token) => find(&view, self.namespace, &token.transfer).await,
-        }
+        let kind = (self.namespace, Kind::BulkPut);
+        token::repeated(&view, kind, (&self.token, self.hash()), self.now_ms, conflict).await
     }
 
     async fn begin<S: Store>(&self, engine: &Engine<S>) -> Result<Transfer, Error> {

@@ -14,7 +14,7 @@ use keywright_semantics::request::{ArnScope, DescribeImport, ImportTable, ListIm
 use keywright_semantics::response::{
     ImportDescription, ImportFailure, ImportStatus, ListImportsOutput, Response, TimestampMs,
 };
-use keywright_store::{Snapshot, Store};
+use keywright_store::Store;
 
 use crate::catalogue::{Filling, NewName, OtherRows, Table, TableStatus, table_arn};
 use crate::jobs::row::{self as jobs, Cursor, Import as ImportWork, Job, NewJob, Work};
@@ -27,7 +27,7 @@ use crate::support::layout::TableId;
 use crate::tables::create::{check_new, check_room, new_table, uuid};
 use crate::transfers::list::page;
 use crate::transfers::row::{Asked, Failure, Kind, NewTransfer, Status, Transfer, TransferName, find};
-use crate::transfers::token::{RequestHash, TokenRow, key as token_key};
+use crate::transfers::token::{self, RequestHash};
 
 /// Tries while others begin imports or make tables.
 const TRIES_MAX: usize = 20;
@@ -108,14 +108,8 @@ impl New<'_> {
     /// table of the name is that import's.
     async fn repeated<S: Store>(&self, engine: &Engine<S>) -> Result<Option<Transfer>, Error> {
         let view = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
-        let key = token_key(self.namespace, Kind::Import, &self.token);
-        let row = view.get(&key).await.map_err(|error| fault::storage(&error))?;
-        let token = row.map(|row| TokenRow::decode(&row)).transpose()?;
-        match token.filter(|token| token.is_valid(self.now_ms)) {
-            None => Ok(None),
-            Some(token) if token.request != self.hash() => Err(conflict()),
-            Some(token) => find(&view, self.namespace, &token.transfer).await,
-        }
+        let kind = (self.namespace, Kind::Import);
+        token::repeated(&view, kind, (&self.token, self.hash()), self.now_ms, conflict).await
     }
 
     async fn prepare<S: Store>(&self, engine: &Engine<S>) -> Result<Beginning, Error> {

@@ -4,10 +4,10 @@
 use bytes::Bytes;
 use keywright_semantics::error::Error;
 use keywright_semantics::key::{KeyValueRef, partition_hash};
-use keywright_store::KeyRange;
+use keywright_store::{KeyRange, Snapshot};
 use serde::{Deserialize, Serialize};
 
-use super::row::{Kind, TOKENS, TransferName};
+use super::row::{Kind, TOKENS, Transfer, TransferName, find};
 use crate::support::env::Namespace;
 use crate::support::fault;
 use crate::support::layout::{self, Space};
@@ -55,6 +55,23 @@ pub(crate) fn key(namespace: &Namespace, kind: Kind, token: &str) -> Bytes {
     let (account, region) = (namespace.account.as_str(), namespace.region.as_str());
     let hash = partition_hash([KeyValueRef::S(account), KeyValueRef::S(region), KeyValueRef::S(token)]);
     [&[Space::Transfers.byte(), TOKENS, kind.byte()][..], &hash.0].concat().into()
+}
+
+/// The transfer that an earlier request with this token has begun; a conflict if it asked for something else.
+pub(crate) async fn repeated(
+    view: &impl Snapshot,
+    (namespace, kind): (&Namespace, Kind),
+    (token, request): (&str, RequestHash),
+    now_ms: u64,
+    conflict: fn() -> Error,
+) -> Result<Option<Transfer>, Error> {
+    let row = view.get(&key(namespace, kind, token)).await.map_err(|error| fault::storage(&error))?;
+    let token = row.map(|row| TokenRow::decode(&row)).transpose()?;
+    match token.filter(|token| token.is_valid(now_ms)) {
+        None => Ok(None),
+        Some(token) if token.request != request => Err(conflict()),
+        Some(token) => find(view, namespace, &token.transfer).await,
+    }
 }
 
 /// The rows of all tokens.
