@@ -67,8 +67,9 @@ impl Bucket {
         let fault = |cause| ObjectFault::new(shown.clone(), "open", cause);
         key::check_bucket(name).map_err(|rule| fault(Cause::BadBucket(rule)))?;
         // The folder of buckets may be a link itself.
-        let place = fs::canonicalize(buckets).unwrap_or_else(|_| buckets.to_owned());
-        let folder = Folder::of_bucket(place.join(name), buckets.display().to_string());
+        let place = fs::canonicalize(buckets).or_else(|_| std::path::absolute(buckets));
+        let place = place.unwrap_or_else(|_| buckets.to_owned());
+        let folder = Folder::of_bucket(place.join(name), place.display().to_string());
         folder.check_root().map_err(fault)?;
         Self::over_folder(folder, &shown)
     }

@@ -186,7 +186,7 @@ impl ObjectFault {
 fn of_refusal(refusal: &Refusal) -> FaultKind {
     match refusal {
         Refusal::Unreachable(_) | Refusal::Busy(_) => FaultKind::Temporary,
-        Refusal::NoBucket => FaultKind::NoSuchBucket,
+        Refusal::NoBucket | Refusal::NoFolder(_) => FaultKind::NoSuchBucket,
         Refusal::UnknownKey | Refusal::WrongSecret | Refusal::Denied | Refusal::Clock => {
             FaultKind::AccessDenied
         }

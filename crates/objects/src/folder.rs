@@ -49,7 +49,10 @@ impl Folder {
             Ok(metadata) if metadata.is_symlink() => Err(Cause::Link(self.root.clone())),
             Ok(metadata) if metadata.is_dir() => Ok(()),
             Err(error) if error.kind() != ErrorKind::NotFound => Err(cause(error)),
-            Ok(_) | Err(_) => Err(Cause::Refused { store: buckets.clone(), refusal: Refusal::NoBucket }),
+            Ok(_) | Err(_) => {
+                let refusal = Refusal::NoFolder(self.root.display().to_string());
+                Err(Cause::Refused { store: buckets.clone(), refusal })
+            }
         }
     }
 

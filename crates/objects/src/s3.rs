@@ -194,6 +194,8 @@ pub enum Refusal {
     Unreachable(String),
     /// It has no such bucket.
     NoBucket,
+    /// It is a folder of buckets, and this folder in it is not there.
+    NoFolder(String),
     /// It does not know the access key.
     UnknownKey,
     /// The secret is not that of the access key.
@@ -223,6 +225,7 @@ impl fmt::Display for Refusal {
         match self {
             Self::Unreachable(reason) => write!(formatter, "cannot be reached: {reason}"),
             Self::NoBucket => formatter.write_str("has no such bucket"),
+            Self::NoFolder(folder) => write!(formatter, "has no such bucket: there is no folder {folder}"),
             Self::UnknownKey => formatter.write_str("does not know the access key"),
             Self::WrongSecret => {
                 formatter.write_str("refuses the signature: the secret is not that of the access key")

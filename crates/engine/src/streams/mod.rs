@@ -14,7 +14,7 @@ mod shard_iterator;
 
 pub(crate) use describe::describe_stream;
 pub(crate) use enable::{Moment, are_too_many, disable, enable};
-pub(crate) use find::stream as find_stream;
+pub(crate) use find::{Found, stream as find_stream};
 pub(crate) use get_records::{PageBounds, get_records, shard_page};
 pub(crate) use iterator::stream_of as stream_of_iterator;
 pub(crate) use list::list_streams;

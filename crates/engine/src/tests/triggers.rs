@@ -20,9 +20,13 @@ use crate::triggers::{TriggerLane, TriggerProgress, TriggerRecord, TriggerSectio
 const DAY_MS: u64 = 86_400_000;
 
 fn streaming(config: EngineConfig) -> Bench<MemoryStore> {
+    streaming_as(config, StreamViewType::NewAndOldImages)
+}
+
+fn streaming_as(config: EngineConfig, view: StreamViewType) -> Bench<MemoryStore> {
     let schema = TableSchema { key: key(&[("pk", KeyType::S)], &[("sk", KeyType::S)]), indexes: Vec::new() };
     let mut table = create_request(schema);
-    table.stream = Some(StreamViewType::NewAndOldImages);
+    table.stream = Some(view);
     bench_with(MemoryStore::new(), config, table)
 }
 
@@ -108,6 +112,21 @@ fn latest_begins_right_after_the_answer_and_trim_horizon_at_the_oldest_record() 
         numbers(&bench.read(lane).0).remove("a").expect("it has records")
     };
     assert_eq!((of("f"), of("g")), (vec!["2".to_owned()], vec!["1".to_owned(), "2".to_owned()]));
+}
+
+#[test]
+fn a_mapping_says_whether_its_stream_lacks_old_images() {
+    for (view, expected) in [
+        (StreamViewType::KeysOnly, true),
+        (StreamViewType::NewImage, true),
+        (StreamViewType::OldImage, false),
+        (StreamViewType::NewAndOldImages, false),
+    ] {
+        let bench = streaming_as(EngineConfig::default(), view);
+        let uuid = bench.trigger(Start::Latest, function("f")).expect("it is new").uuid;
+        let mapping = bench.mapped(Request::Get(uuid)).expect("it is there");
+        assert_eq!((mapping.lacks_old_images, mapping.stream_end), (expected, None), "{view:?}");
+    }
 }
 
 #[test]
@@ -329,6 +348,7 @@ fn the_lag_is_the_age_of_the_oldest_record_and_a_stream_that_is_gone_disables() 
     block_on(bench.engine.execute(&caller(), keywright_semantics::request::Request::DeleteTable(delete)))
         .expect("it is there");
     assert_eq!(get().state, State::Enabled, "its records can be read for a day");
+    assert!(get().last_result().starts_with("PROBLEM: The table of the stream was deleted"));
     for _ in 0..20 {
         let now_ms = bench.env.now_ms.fetch_add(DAY_MS, Ordering::Relaxed) + DAY_MS;
         block_on(bench.engine.step(now_ms));
@@ -365,10 +385,16 @@ fn sections_of_a_file_make_mappings_once_change_them_and_leave_them_disabled() {
     keep(&[section(Settings { batch_size: 7, ..function("f") })], true);
     let [second] = all().try_into().expect("the same mapping");
     let second: Mapping = second;
-    assert_eq!((second.uuid, second.settings.batch_size, second.lag_ms), (first.uuid, 7, None));
+    assert_eq!((second.uuid, second.settings.batch_size, second.lag_ms), (first.uuid.clone(), 7, None));
+    let change = |is_enabled| bench.change_trigger(&first.uuid, Some(is_enabled), Changes::default());
+    let delete = || bench.mapped(Request::Delete(first.uuid.clone()));
+    assert_eq!(change(false).map(|_| ()), Err(FaultKind::InvalidParameterValue), "the file has it");
+    assert_eq!(delete().map(|_| ()), Err(FaultKind::InvalidParameterValue), "the file has it");
     keep(&[], true);
     let [third] = all().try_into().expect("the same mapping");
     let third: Mapping = third;
     assert_eq!(third.state, State::Disabled);
     assert!(bench.lanes().is_empty());
+    change(true).expect("no section has it any more");
+    delete().expect("no section has it any more");
 }

@@ -10,6 +10,7 @@ use keywright_semantics::event_sources::view::{Counts, Mapping, Response, State}
 use keywright_store::{CommitError, CommitVersion, Snapshot, Store, Transaction};
 
 use super::row::{self, Kept, Place, Stored, StoredTransition, Transition};
+use super::sections::NO_SECTION;
 use super::view;
 use super::{TRIES_MAX, failed};
 use crate::state::Engine;
@@ -242,6 +243,21 @@ pub(super) async fn list<S: Store>(
     Ok(Response::Page { mappings, next_marker })
 }
 
+/// Refuses a change of a mapping that the settings file would undo at once. One whose section is gone, or
+/// whose stream has ended, is nobody's but the caller's.
+fn check_not_of_file<S: Store>(engine: &Engine<S>, stored: &Stored, what: &str) -> Result<(), Fault> {
+    let Some(section) = stored.section.as_ref().filter(|_| stored.reason != NO_SECTION) else {
+        return Ok(());
+    };
+    if view::has_ended(engine, stored) {
+        return Ok(());
+    }
+    Err(Fault::parameter(format!(
+        "Cannot {what} the event source mapping: the section [[trigger]] {section:?} of the server's settings file \
+         makes it. Change that section, and start the server again."
+    )))
+}
+
 fn check_settled(state: State, what: &str) -> Result<(), Fault> {
     if !state.is_transient() {
         return Ok(());
@@ -259,6 +275,7 @@ pub(super) async fn update<S: Store>(
     let now_ms = engine.env().now_ms();
     let make = |seen: Seen| {
         let (before, state) = own(seen.row.as_ref(), namespace, now_ms)?;
+        check_not_of_file(engine, &before, "update")?;
         check_settled(state, "update")?;
         let settings = before.settings().changed(update.changes.clone())?;
         if update.changes.target.is_some() {
@@ -276,6 +293,8 @@ pub(super) async fn update<S: Store>(
             transition: transition(engine, kind, now_ms),
             reason: BY_USER.to_owned(),
             modified_ms: now_ms,
+            // The caller has it now: no section of the file keeps it.
+            section: None,
             generation: before.generation + 1,
             ..before.clone()
         };
@@ -337,6 +356,7 @@ pub(super) async fn delete<S: Store>(
     let now_ms = engine.env().now_ms();
     let make = |seen: Seen| {
         let (before, state) = own(seen.row.as_ref(), namespace, now_ms)?;
+        check_not_of_file(engine, &before, "delete")?;
         check_settled(state, "delete")?;
         let after = Stored {
             transition: transition(engine, StoredTransition::Deleting, now_ms),

@@ -21,7 +21,7 @@ use crate::tables::create::uuid;
 
 /// Why a mapping of a section is in its state.
 const BY_FILE: &str = "The settings file";
-const NO_SECTION: &str = "No section of the settings file names it any more";
+pub(super) const NO_SECTION: &str = "No section of the settings file names it any more";
 
 /// A section of a settings file.
 #[derive(Clone, Debug, PartialEq, Eq)]

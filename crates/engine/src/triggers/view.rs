@@ -3,20 +3,45 @@
 use keywright_semantics::error::Error;
 use keywright_semantics::event_sources::view::{Counts, Failure, Mapping, State};
 use keywright_semantics::request::StreamRef;
+use keywright_semantics::schema::StreamView;
 use keywright_store::{LogRead, Snapshot, Store};
 
 use super::row::{self, Kept, Stored};
-use crate::catalogue::Shard;
+use crate::catalogue::{Shard, TableStatus};
 use crate::changes::just_before;
 use crate::changes::record::written_ms;
 use crate::state::Engine;
-use crate::streams::find_stream;
+use crate::streams::{Found, find_stream};
 use crate::support::env::Namespace;
 use crate::support::fault;
 use crate::support::layout::log_of;
 
 /// Why a mapping whose stream is gone delivers nothing.
 const STREAM_GONE: &str = "The stream is gone: its table was deleted or it was disabled more than a day ago.";
+
+/// Why a mapping whose stream gets no more records will end.
+const TABLE_DELETED: &str = "The table of the stream was deleted: the stream gets no more records.";
+const STREAM_DISABLED: &str =
+    "The stream was disabled: it gets no more records. A new stream needs a new trigger.";
+
+/// Whether no more records come to the stream of a mapping.
+pub(super) fn has_ended<S: Store>(engine: &Engine<S>, stored: &Stored) -> bool {
+    let stream = StreamRef::read(&stored.stream_arn());
+    let found = stream.and_then(|stream| find_stream(engine, &stored.namespace(), &stream).ok());
+    found.is_none_or(|found| end_of(engine, stored, &found).is_some())
+}
+
+/// Why no more records come to a stream that can still be read; `None`: more come.
+fn end_of<S: Store>(engine: &Engine<S>, stored: &Stored, found: &Found) -> Option<&'static str> {
+    let present = engine.catalogue().find(&stored.namespace(), &stored.table_name);
+    let is_there = present.is_some_and(|table| table.id == found.table.id)
+        && found.table.status != TableStatus::Deleting;
+    match (is_there, found.stream().log.is_open()) {
+        (false, _) => Some(TABLE_DELETED),
+        (true, false) => Some(STREAM_DISABLED),
+        (true, true) => None,
+    }
+}
 
 /// A mapping without what it has done.
 pub(super) fn without_figures(stored: &Stored, now_ms: u64) -> Mapping {
@@ -34,6 +59,8 @@ pub(super) fn without_figures(stored: &Stored, now_ms: u64) -> Mapping {
         section: stored.section.clone(),
         counts: Counts::default(),
         failure: None,
+        stream_end: None,
+        lacks_old_images: false,
         lag_ms: None,
     }
 }
@@ -56,8 +83,15 @@ pub(super) async fn with_figures<S: Store>(engine: &Engine<S>, stored: &Stored) 
             mapping.state = State::Disabled;
         }
         STREAM_GONE.clone_into(&mut mapping.reason);
+        mapping.stream_end = Some(STREAM_GONE);
         return Ok(mapping);
     };
+    mapping.lacks_old_images =
+        matches!(found.stream().terms.view, StreamView::KeysOnly | StreamView::NewImage);
+    mapping.stream_end = end_of(engine, stored, &found);
+    if mapping.stream_end == Some(TABLE_DELETED) {
+        return Ok(mapping);
+    }
     let lanes = stored.lanes();
     let mut oldest_ms: Option<u64> = None;
     for shard in &found.stream().log.shards {

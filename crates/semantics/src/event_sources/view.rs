@@ -110,6 +110,10 @@ pub struct Mapping {
     pub counts: Counts,
     /// What failed last.
     pub failure: Option<Failure>,
+    /// Why its stream gets no more records; `None`: it gets more.
+    pub stream_end: Option<&'static str>,
+    /// Whether its stream keeps no old images.
+    pub lacks_old_images: bool,
     /// The age of the oldest record that is not delivered yet, in milliseconds; `None`: there is none.
     pub lag_ms: Option<u64>,
 }
@@ -122,8 +126,9 @@ impl Mapping {
 
     /// What Lambda says about the last batch.
     pub fn last_result(&self) -> String {
-        match &self.failure {
-            Some(failure) if failure.is_present => format!("PROBLEM: {}", failure.text),
+        match (&self.failure, self.stream_end) {
+            (Some(failure), _) if failure.is_present => format!("PROBLEM: {}", failure.text),
+            (_, Some(end)) => format!("PROBLEM: {end}"),
             _ if self.counts == Counts::default() => "No records processed".to_owned(),
             _ => "OK".to_owned(),
         }

@@ -6,6 +6,10 @@
 /// A record without its item.
 pub const ITEM_MISSING: &str = "The record has no member Item: each record is {\"Item\": {attributes}}";
 
+/// A record of an incremental export of the service.
+pub const ITEM_OF_INCREMENT: &str = "The record is of an incremental export, and an import reads items only: bring a \
+     full export and its increments with `keywright migrate --from aws://TABLE?export=PLACE/ID,ID`";
+
 /// A record that is a value of the format and no object or struct.
 pub const NOT_A_RECORD: &str = "The record is not an object: each record is {\"Item\": {attributes}}";
 

@@ -15,6 +15,9 @@ use crate::process::timestamp;
 
 const CALL: OwnCall = OwnCall { name: "Jobs", path: PATH };
 
+/// The code of an import that did not take all records. Its message names a log that is not here.
+const NOT_IMPORTED: &str = "ItemValidationError";
+
 /// The pause between two looks at a job.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 /// Looks in succession that may find no server: it may be starting again.
@@ -75,6 +78,9 @@ fn lines(job: &Json) -> Vec<String> {
     if let Some(error) = job.get("error") {
         let part = |name: &str| inline(error.str_at(name).unwrap_or_default()).into_owned();
         lines.push(format!("    {}: {}", part("code"), part("message")));
+        if part("code") == NOT_IMPORTED {
+            lines.push(format!("    `keywright import errors {}` shows the errors", text("id")));
+        }
     }
     lines
 }
@@ -130,6 +136,10 @@ mod tests {
                 "    A: b",
             ]
         );
+        let import = r#"{"id": "7-ab", "kind": "import", "table": "T", "state": "failed", "created": 0,
+            "error": {"code": "ItemValidationError", "message": "b"}}"#;
+        let import = lines(&Json::parse(import).expect("JSON"));
+        assert_eq!(import[3], "    `keywright import errors 7-ab` shows the errors");
         let waiting = r#"{"id": "7-ab", "kind": "seal", "table": "T", "state": "waiting", "created": 0,
             "waits-for": "cannot open /backups: no such folder"}"#;
         let waiting = lines(&Json::parse(waiting).expect("JSON"));

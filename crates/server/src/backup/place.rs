@@ -14,7 +14,7 @@ pub(super) const UNREAD: u8 = 2;
 /// Where the backups are.
 #[derive(Debug, Args)]
 pub(super) struct PlaceArguments {
-    /// The place of the backups: a folder, or <s3://BUCKET/PREFIX>
+    /// The place of the backups: a folder, or `s3://BUCKET/PREFIX`
     #[arg(value_name = "FROM")]
     pub(super) from: String,
     #[command(flatten)]
@@ -36,11 +36,6 @@ impl PlaceArguments {
 /// All backups of a place.
 pub(super) async fn list(place: &Place) -> Result<Listing, Failure> {
     keywright_archive::list(place).await.map_err(|fault| failure(&fault))
-}
-
-/// A number with its noun.
-pub(super) fn counted(number: u64, noun: &str) -> String {
-    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
 /// The place has no backup with this id.

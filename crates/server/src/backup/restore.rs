@@ -12,8 +12,9 @@ use clap::{ArgGroup, Args};
 use keywright_archive::{BackupPath, Chain, Listed, Listing, Place, SetState, State};
 
 use super::database::{Database, Holds, holds};
-use super::place::{PlaceArguments, counted, list, sentence, unknown};
+use super::place::{PlaceArguments, list, sentence, unknown};
 use super::table_argument::TableArgument;
+use crate::client::listing::counted;
 use crate::client::endpoint::{Credentials, Endpoint};
 use crate::client::progress::Bar;
 use crate::http::frames::{Row, row_bytes};

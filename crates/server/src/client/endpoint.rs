@@ -11,7 +11,7 @@ use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::body::Incoming;
 use hyper::client::conn::http1::{self, SendRequest};
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderName, HeaderValue};
-use hyper::{Method, Request, StatusCode, Uri};
+use hyper::{Method, Request, Response, StatusCode, Uri};
 use hyper_util::rt::TokioIo;
 use keywright_model::json::Json;
 use keywright_wire::sigv4::{SignedRequest, Signer};
@@ -283,7 +283,7 @@ impl Client {
         let body = Bytes::from(find_table::request(table));
         let request = self.signed("find-table", find_table::PATH, FIND_TABLE_TARGET, &body).ok()?;
         let response = async {
-            let response = self.sender.send_request(request).await.ok()?;
+            let response = self.pass(request).await.ok()?;
             let is_ok = response.status() == StatusCode::OK;
             let body = Limited::new(response.into_body(), ANSWER_BYTES_MAX).collect().await.ok()?;
             is_ok.then(|| body.to_bytes())
@@ -351,9 +351,9 @@ impl Client {
             cause: Cause::Broken,
             ..Refusal::from(format!("{operation}: incomplete response: {error}"))
         };
-        let sent = timeout(SILENCE_TIME_MAX, self.sender.send_request(request)).await;
+        let sent = timeout(SILENCE_TIME_MAX, self.pass(request)).await;
         let silent = |_| self.silent(operation, "no response", SILENCE_TIME_MAX);
-        let response = sent.map_err(silent)?.map_err(|error| broke(&error))?;
+        let response = sent.map_err(silent)?.map_err(|text| broke(&text))?;
         let status = response.status();
         let mut body = response.into_body();
         let mut bytes = Vec::new();
@@ -366,6 +366,22 @@ impl Client {
             bytes.extend_from_slice(&piece);
         }
         Ok((status, bytes))
+    }
+
+    /// Sends a request, over a new connection if the endpoint closed this one before the request was sent.
+    async fn pass(&mut self, request: Request<Full<Bytes>>) -> Result<Response<Incoming>, String> {
+        // An endpoint may close after each response, or while nothing is asked of it.
+        if self.sender.ready().await.is_err() {
+            self.sender = connection(&self.endpoint).await.map_err(|failure| failure.to_string())?;
+        }
+        let mut fault = match self.sender.try_send_request(request).await {
+            Ok(response) => return Ok(response),
+            Err(fault) => fault,
+        };
+        // What was not sent may be sent, also an operation that must not happen twice.
+        let Some(request) = fault.take_message() else { return Err(fault.into_error().to_string()) };
+        self.sender = connection(&self.endpoint).await.map_err(|failure| failure.to_string())?;
+        self.sender.send_request(request).await.map_err(|error| error.to_string())
     }
 
     /// A signed request; `what` names it in errors.

@@ -4,6 +4,11 @@ use keywright_model::json::Json;
 
 use crate::process::output;
 
+/// A number with its noun.
+pub(crate) fn counted(number: u64, noun: &str) -> String {
+    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
+}
+
 /// Prints the elements in a member of an answer. `none` is said to people if there are none.
 pub(crate) fn print(answer: &Json, member: &str, as_json: bool, lines: fn(&Json) -> Vec<String>, none: &str) {
     let elements = answer.get(member).map(Json::elements).unwrap_or_default();

@@ -61,6 +61,11 @@ impl Spinner {
         Self(bar)
     }
 
+    /// Whether nobody sees it: standard error is no terminal.
+    pub(crate) fn is_hidden(&self) -> bool {
+        self.0.bar.is_hidden()
+    }
+
     pub(crate) fn show(&self, message: &str) {
         self.0.bar.set_message(foreign::inline(message).into_owned());
         self.0.bar.tick();

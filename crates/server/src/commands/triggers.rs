@@ -11,6 +11,8 @@ use crate::process::failure::Failure;
 use crate::process::foreign::inline;
 use crate::process::timestamp;
 
+const NONE: &str = "There are no triggers. A section [[trigger]] of the settings file has none until its table \
+                    with a stream is there: the server's log says which wait.";
 const CALL: OwnCall = OwnCall { name: "Triggers", path: PATH };
 
 /// List triggers: what they have delivered, how far they are behind, what failed last
@@ -18,6 +20,9 @@ const CALL: OwnCall = OwnCall { name: "Triggers", path: PATH };
 /// Shows the triggers of the account and region.
 #[derive(Debug, Args)]
 pub(crate) struct TriggersArguments {
+    /// Only the triggers of this table
+    #[arg(long, value_name = "NAME")]
+    table: Option<String>,
     /// Print JSON, a trigger in each line
     #[arg(long)]
     json: bool,
@@ -28,12 +33,22 @@ pub(crate) struct TriggersArguments {
 /// Runs the command. An error is a message for the person at the terminal.
 pub(crate) fn run(arguments: &TriggersArguments) -> Result<(), Failure> {
     let target = arguments.endpoint.target()?;
-    let found = block_on(async {
+    let mut found = block_on(async {
         let mut client = arguments.endpoint.connect(&target).await?;
         Ok(client.call_again(CALL, &Json::Object(Vec::new())).await?)
     })?;
-    listing::print(&found, "triggers", arguments.json, lines, "There are no triggers.");
+    if let Some(table) = &arguments.table {
+        found = of_table(&found, table);
+    }
+    listing::print(&found, "triggers", arguments.json, lines, NONE);
     Ok(())
+}
+
+/// The triggers of one table.
+fn of_table(found: &Json, table: &str) -> Json {
+    let triggers = found.get("triggers").map(Json::elements).unwrap_or_default();
+    let own = triggers.iter().filter(|trigger| trigger.str_at("table") == Some(table)).cloned();
+    Json::object([("triggers", Json::List(own.collect()))])
 }
 
 /// A trigger as lines for people.
@@ -51,6 +66,15 @@ fn lines(trigger: &Json) -> Vec<String> {
     lines.push(format!("    {counts}; {lag}"));
     if trigger.str_at("state") != Some("Enabled") {
         lines.push(format!("    {}", text("reason")));
+    }
+    if let Some(section) = trigger.str_at("section") {
+        lines.push(format!("    of the section [[trigger]] {:?} of the settings file", inline(section)));
+    }
+    if let Some(warning) = trigger.str_at("warning") {
+        lines.push(format!("    WARNING: {}", inline(warning)));
+    }
+    if let Some(end) = trigger.str_at("streamEnd").filter(|end| trigger.str_at("reason") != Some(*end)) {
+        lines.push(format!("    PROBLEM: {}", inline(end)));
     }
     if let Some(failure) = trigger.get("failure") {
         let at = failure.get("at").and_then(Json::as_u64).map(timestamp::of).unwrap_or_default();
@@ -82,9 +106,18 @@ mod tests {
                 "    fails since 1970-01-01T00:00:00.001Z: no such bucket",
             ]
         );
+        let both = r#"{"triggers": [{"id": "7", "table": "T"}, {"id": "8", "table": "U"}]}"#;
+        let own = of_table(&Json::parse(both).expect("JSON"), "U");
+        assert_eq!(own.compact(), r#"{"triggers":[{"id":"8","table":"U"}]}"#);
         let idle =
             r#"{"id": "7", "table": "T", "target": "f", "state": "Disabled", "reason": "User action"}"#;
         let idle = lines(&Json::parse(idle).expect("JSON"));
+        let ended = r#"{"id": "7", "table": "T", "target": "f", "state": "Enabled", "section": "s",
+            "warning": "archives only keys", "streamEnd": "The table of the stream was deleted"}"#;
+        let ended = lines(&Json::parse(ended).expect("JSON"));
+        assert_eq!(ended[2], "    of the section [[trigger]] \"s\" of the settings file");
+        assert_eq!(ended[3], "    WARNING: archives only keys");
+        assert_eq!(ended[4], "    PROBLEM: The table of the stream was deleted");
         assert!(idle[1].ends_with("; no record waits"));
         assert_eq!(idle[2], "    User action");
     }

@@ -26,6 +26,26 @@ pub(crate) async fn describe(client: &mut Client, name: &str) -> Result<Json, Fa
     }
 }
 
+/// The answer of DescribeTable about a table that is only read, at an endpoint other than the command's own.
+pub(crate) async fn describe_source(client: &mut Client, name: &str) -> Result<Json, Failure> {
+    let request = Json::object([("TableName", Json::text(name))]);
+    let refusal = match client.ask_again("DescribeTable", &request).await {
+        Ok(description) => return Ok(description),
+        Err(refusal) => refusal,
+    };
+    if refusal.kind != NOT_FOUND {
+        return Err(refusal.into());
+    }
+    let found = client.find_table(name).await;
+    let elsewhere = found.as_ref().map_or(&[][..], |found| &found.regions);
+    let place = place_without(name, client, found.as_ref());
+    Err(match elsewhere {
+        [] => Failure::new(place).advising("correct the table, the endpoint or the region of --from"),
+        [first, ..] => Failure::new(format!("{place}, but one of this name in {}", elsewhere.join(", ")))
+            .advising(format!("pass --from-region {first}")),
+    })
+}
+
 /// A refusal of a request to a table. If the table does not exist, the text says where it was looked for, and
 /// in which other regions there is one of its name.
 pub(crate) async fn explained(client: &mut Client, name: &str, mut refusal: Refusal) -> Refusal {
@@ -40,9 +60,13 @@ pub(crate) async fn explained(client: &mut Client, name: &str, mut refusal: Refu
     refusal
 }
 
-fn missing(name: &str, client: &Client, found: Option<&Found>) -> String {
+fn place_without(name: &str, client: &Client, found: Option<&Found>) -> String {
     let account = found.map(|found| format!(" of account {}", found.account)).unwrap_or_default();
-    let place = format!("{} has no table {name} in region {}{account}", client.endpoint, client.region);
+    format!("{} has no table {name} in region {}{account}", client.endpoint, client.region)
+}
+
+fn missing(name: &str, client: &Client, found: Option<&Found>) -> String {
+    let place = place_without(name, client, found);
     let elsewhere = found.map_or(&[][..], |found| &found.regions);
     match elsewhere {
         [] => format!("{place}: correct the name, or create it, for example with `keywright model apply`"),

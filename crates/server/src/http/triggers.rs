@@ -5,6 +5,7 @@
 use keywright_model::json::Json;
 use keywright_semantics::event_sources::target::Target;
 use keywright_semantics::event_sources::view::Mapping;
+use keywright_wire::events::archive_warning;
 
 pub(crate) const PATH: &str = "/_keywright/triggers";
 
@@ -33,6 +34,12 @@ fn trigger(mapping: &Mapping) -> Json {
     ]);
     if let Some(lag_ms) = mapping.lag_ms {
         shown.set("lag", Json::number(lag_ms));
+    }
+    if let Some(end) = mapping.stream_end {
+        shown.set("streamEnd", Json::text(end));
+    }
+    if let Some(warning) = archive_warning(mapping) {
+        shown.set("warning", Json::text(&warning));
     }
     if let Some(section) = &mapping.section {
         shown.set("section", Json::text(section));

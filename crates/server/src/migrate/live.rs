@@ -1,7 +1,5 @@
 //! `keywright migrate --from https://ENDPOINT/TABLE --live`: a table that is in use, copied and followed.
 
-use std::cell::{Cell, RefCell};
-
 use keywright_model::json::Json;
 use keywright_model::tables::TableDefinition;
 
@@ -9,12 +7,12 @@ use super::definition;
 use super::extent::Extent;
 use super::follow::compare::{Differences, compare};
 use super::follow::progress::Progress;
-use super::follow::{Event, Follower, Sides, Stream, Until, follow, stream_of};
+use super::follow::{Follower, Sides, Stream, Until, follow, stream_of};
+use super::show::Show;
 use super::side::{Side, identity};
 use super::state_file::StateFile;
 use super::target_table::{self, Begun};
 use crate::client::endpoint::{Client, block_on};
-use crate::client::progress::Spinner;
 use crate::connection::listener::stop_signal;
 use crate::data::table;
 use crate::process::failure::Failure;
@@ -23,6 +21,9 @@ use crate::process::output;
 
 /// How often the tables are compared before what differs is reported: changes may have come meanwhile.
 const COMPARISONS: u32 = 3;
+
+/// The error of an endpoint that does not know an operation.
+const UNKNOWN_OPERATION: &str = "UnknownOperationException";
 
 /// What the command line says of a live migration.
 #[derive(Clone, Copy, Debug)]
@@ -60,11 +61,20 @@ async fn migrate(source: &Side, target: &Side, state: &StateFile, choices: Choic
     let (mut at_source, mut at_target) = (source.connect().await?, target.connect().await?);
     refuse_itself(source, target)?;
     target_table::check(&mut at_target, target, &begun).await?;
-    let description = source.describe(&mut at_source).await?;
+    let description = source.describe_source(&mut at_source).await?;
     check_source(record.as_ref(), &description)?;
     let (stream, description) = stream(&mut at_source, source, choices, description).await?;
     let mut definition = definition::of_description(&description)?;
-    definition.ttl = time_to_live(&mut at_source, source).await;
+    let untold = match time_to_live(&mut at_source, source).await? {
+        TimeToLive::Known(attribute) => {
+            definition.ttl = attribute;
+            None
+        }
+        TimeToLive::Untold(warning) => Some(warning),
+    };
+    if let Some(warning) = &untold {
+        output::note(warning);
+    }
     say(source, target, &definition, &begun, state, choices)?;
     let Some(stream) = stream.filter(|_| choices.extent == Extent::Done) else { return Ok(()) };
     let known = record.as_ref().and_then(|record| record.str_at("stream"));
@@ -119,6 +129,9 @@ async fn migrate(source: &Side, target: &Side, state: &StateFile, choices: Choic
     target_table::finish(&mut at_target, target, &definition).await?;
     state.remove()?;
     show.clear();
+    if let Some(warning) = &untold {
+        output::note(warning);
+    }
     output::note(&format!("{} is complete: point the application to it.", target.shown()?));
     Ok(())
 }
@@ -189,7 +202,7 @@ async fn stream(
     client.ask("UpdateTable", &request).await?;
     table::wait_until_active(client, &source.table).await?;
     output::note(&format!("{}: turned its stream on; it stays on", source.table));
-    let description = source.describe(client).await?;
+    let description = source.describe_source(client).await?;
     Ok((Some(stream_of(&description, &source.table)?), description))
 }
 
@@ -214,12 +227,33 @@ fn check_source(record: Option<&Json>, description: &Json) -> Result<(), Failure
         .advising("delete the target table and the state file, and begin again"))
 }
 
-/// The source's time-to-live attribute. An endpoint that does not know the setting has it off.
-async fn time_to_live(client: &mut Client, source: &Side) -> Option<String> {
-    let answer = client.ask("DescribeTimeToLive", &source.about()).await.ok()?;
-    let settings = answer.get("TimeToLiveDescription")?;
-    let is_on = matches!(settings.str_at("TimeToLiveStatus"), Some("ENABLED" | "ENABLING"));
-    settings.str_at("AttributeName").filter(|_| is_on).map(str::to_owned)
+/// What the source says of its time to live.
+enum TimeToLive {
+    /// Its attribute; `None` if it is off.
+    Known(Option<String>),
+    /// The source refuses to say. This is a warning about it.
+    Untold(String),
+}
+
+/// The source's time to live. An endpoint that does not know the setting has it off.
+async fn time_to_live(client: &mut Client, source: &Side) -> Result<TimeToLive, Failure> {
+    let answer = match client.ask_again("DescribeTimeToLive", &source.about()).await {
+        Ok(answer) => answer,
+        Err(refusal) if refusal.kind == UNKNOWN_OPERATION => return Ok(TimeToLive::Known(None)),
+        // No answer of the API: the command can be run again.
+        Err(refusal) if refusal.kind.is_empty() => return Err(refusal.into()),
+        Err(refusal) => {
+            return Ok(TimeToLive::Untold(format!(
+                "Warning: time to live is not taken, since the source does not say whether it is on: {}. If it \
+                 is, turn it on in the target.",
+                refusal.text
+            )));
+        }
+    };
+    let settings = answer.get("TimeToLiveDescription");
+    let is_on = |own: &&Json| matches!(own.str_at("TimeToLiveStatus"), Some("ENABLED" | "ENABLING"));
+    let attribute = settings.filter(is_on).and_then(|own| own.str_at("AttributeName"));
+    Ok(TimeToLive::Known(attribute.map(str::to_owned)))
 }
 
 /// Says what the command will do.
@@ -258,56 +292,4 @@ fn say(
         Until::Stopped => "  follow until Ctrl-C".to_owned(),
     });
     Ok(())
-}
-
-/// Shows what goes on.
-struct Show<'s> {
-    source: &'s Side,
-    until: Until,
-    spinner: RefCell<Option<Spinner>>,
-    has_scanned: Cell<bool>,
-}
-
-impl<'s> Show<'s> {
-    fn new(source: &'s Side, until: Until) -> Self {
-        Self { source, until, spinner: RefCell::new(Some(Spinner::new())), has_scanned: Cell::new(false) }
-    }
-
-    fn clear(&self) {
-        self.spinner.borrow_mut().take();
-    }
-
-    fn take(&self, event: Event) {
-        let spin = |text: &str| {
-            if let Some(spinner) = self.spinner.borrow().as_ref() {
-                spinner.show(text);
-            }
-        };
-        let table = &self.source.table;
-        match event {
-            Event::Copied { items, of } => spin(&format!("{table}: {items} of about {of} items copied")),
-            Event::Scanned { items } => {
-                if !self.has_scanned.replace(true) {
-                    output::note(&format!("{table}: {items} items are copied; its stream is followed"));
-                }
-            }
-            Event::Applied { changes, lag_ms } => {
-                let seconds = lag_ms / 1000;
-                spin(&format!(
-                    "{table}: {changes} changes applied, the last one {seconds} s after it was made"
-                ));
-            }
-            Event::CaughtUp { changes } => {
-                let next = match self.until {
-                    Until::CaughtUp => "",
-                    Until::Stopped => {
-                        ". To end: stop the writers of the source, Ctrl-C, and the same command with --cutover"
-                    }
-                };
-                output::note(&format!(
-                    "{table}: caught up after {changes} changes, less than 1 s behind{next}"
-                ));
-            }
-        }
-    }
 }

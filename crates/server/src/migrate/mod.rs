@@ -2,13 +2,15 @@
 //!
 //! - `from`: what `--from` names; `definition`: the table to create; `side`: a table at an endpoint;
 //!   `state_file`: how far a migration has come; `target_table`: the table that it fills, by `writes`.
-//! - `follow`: a table in use, copied and followed. `live`: the command on top of it.
+//! - `follow`: a table in use, copied and followed. `live`: the command on top of it;
+//!   `show`: what it says meanwhile.
 //! - `file`: database files of DynamoDB Local and dynoxide. `export`: exports of the service and increments.
 //!
 //! Every migration goes over public APIs, says what it will do, and goes on where it was stopped. It writes
 //! only into tables that it created.
 //!
-//! Layers: definition, extent, from, side, state_file, writes < target_table < follow < export, file, live
+//! Layers: definition, extent, from, side, state_file, writes < target_table < follow < show <
+//! export, file, live
 
 #![expect(clippy::doc_markdown, reason = "the order of layers names modules")]
 
@@ -19,6 +21,7 @@ mod file;
 mod follow;
 mod from;
 mod live;
+mod show;
 mod side;
 mod state_file;
 mod target_table;
@@ -59,8 +62,8 @@ const ANY_KEY: &str = "local";
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct MigrateArguments {
-    /// FILE.db, https://ENDPOINT/TABLE with --live, or <aws://TABLE?export=PLACE/ID>, where PLACE is a folder or
-    /// <s3://BUCKET/PREFIX>
+    /// FILE.db, https://ENDPOINT/TABLE with --live, or `aws://TABLE?export=PLACE/ID`, where PLACE is a folder or
+    /// `s3://BUCKET/PREFIX`
     #[arg(long, value_name = "SOURCE")]
     from: From,
     /// Only this table of a file. Can be repeated [default: all]

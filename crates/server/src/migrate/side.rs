@@ -58,6 +58,11 @@ impl Side {
     pub(crate) async fn describe(&self, client: &mut Client) -> Result<Json, Failure> {
         table::describe(client, &self.table).await
     }
+
+    /// The description of the table that a migration reads; a missing one is not to be created.
+    pub(crate) async fn describe_source(&self, client: &mut Client) -> Result<Json, Failure> {
+        table::describe_source(client, &self.table).await
+    }
 }
 
 /// The region that the service's host names.

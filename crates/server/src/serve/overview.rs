@@ -85,6 +85,14 @@ fn triggers(exposition: &mut Exposition, figures: &Figures, now_ms: u64) {
     }
     exposition.metric(
         Kind::Gauge,
+        "keywright_trigger_call_seconds",
+        "How long a trigger's oldest call of a function or URL is under way; 0 without one.",
+    );
+    for (labels, figure) in each() {
+        exposition.sample(&labels, Millionths(figure.call_ms(now_ms).saturating_mul(1_000)));
+    }
+    exposition.metric(
+        Kind::Gauge,
         "keywright_trigger_failing",
         "Lanes of shards whose target fails at present.",
     );

@@ -22,7 +22,7 @@ const ROLE_VARIABLES: [&str; 6] = [
     "AWS_WEB_IDENTITY_TOKEN_FILE",
 ];
 
-/// How to reach places <s3://BUCKET/PREFIX>. The secret and a session token are read from
+/// How to reach places `s3://BUCKET/PREFIX`. The secret and a session token are read from
 /// `KEYWRIGHT_S3_SECRET_ACCESS_KEY` and `KEYWRIGHT_S3_SESSION_TOKEN`. What is not set is read from the
 /// variables
 /// `AWS_REGION`, `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and `AWS_SESSION_TOKEN`.

@@ -33,7 +33,7 @@ pub(crate) struct TriggerArguments {
     /// Sign calls of functions with this access key [default: they are not signed]
     #[arg(long, value_name = "ID", env = "KEYWRIGHT_LAMBDA_ACCESS_KEY_ID")]
     pub(crate) lambda_access_key_id: Option<String>,
-    /// Let requests make triggers that send records to this host: HOST, HOST:PORT or <http://HOST:PORT>. Can
+    /// Let requests make triggers that send records to this host: HOST, HOST:PORT or `http://HOST:PORT`. Can
     /// be repeated [default: none]
     #[arg(long, value_name = "HOST", env = "KEYWRIGHT_TRIGGER_HOSTS", value_delimiter = ',')]
     pub(crate) trigger_hosts: Vec<String>,

@@ -20,6 +20,7 @@ fn advice(refusal: &Refusal) -> Option<&'static str> {
     Some(match refusal {
         Refusal::Unreachable(_) => "check --s3-endpoint, and that the store runs",
         Refusal::NoBucket => "make the bucket, or name another place",
+        Refusal::NoFolder(_) => "make that folder, or name another bucket",
         Refusal::UnknownKey => "check --s3-access-key-id or AWS_ACCESS_KEY_ID",
         Refusal::WrongSecret => "check KEYWRIGHT_S3_SECRET_ACCESS_KEY or AWS_SECRET_ACCESS_KEY",
         Refusal::Denied => "allow it to list, read, write and remove objects of the bucket",

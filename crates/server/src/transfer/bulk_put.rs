@@ -5,11 +5,12 @@ use keywright_model::json::Json;
 use crate::client::aws_settings::Target;
 use crate::client::confirm::confirm;
 use crate::client::endpoint::{Client, Credentials};
+use crate::client::listing::counted;
 use crate::client::progress::Spinner;
 use crate::process::failure::Failure;
 use crate::process::foreign::inline;
 use crate::process::output;
-use crate::transfer::follow::{Followed, follow};
+use crate::transfer::follow::{Followed, follow, nothing_read};
 use crate::transfer::place::Place;
 
 /// Where the reports stand below their prefix, as the server names it.
@@ -84,7 +85,12 @@ pub(super) async fn run(
     })
     .await;
     drop(spinner);
-    finish(put.table, &arn, &ended?)
+    let ended = ended?;
+    let is_empty = number(&ended, "ProcessedItemCount") == 0 && number(&ended, "TotalInputBytes") == 0;
+    if is_empty && Followed::BulkPut.status(&ended) == "COMPLETED" {
+        output::note(&nothing_read(put.bucket, put.prefix));
+    }
+    finish(put.table, &arn, &ended)
 }
 
 fn number(operation: &Json, name: &str) -> u64 {
@@ -96,14 +102,15 @@ fn progress(table: &str, operation: &Json) -> String {
     let (read, all) = (number(operation, "ProcessedInputBytes"), number(operation, "TotalInputBytes"));
     let percent = read.saturating_mul(100).checked_div(all);
     let share = percent.map(|percent| format!(", {percent} % of the objects")).unwrap_or_default();
-    format!("putting into {table}: {items} records{share}")
+    format!("putting into {table}: {}{share}", counted(items, "record"))
 }
 
 /// Says how a bulk put has ended; one with errors, and one that did not complete, is a failure.
 fn finish(table: &str, arn: &str, operation: &Json) -> Result<(), Failure> {
     let errors = number(operation, "FailedItemCount");
     let processed = number(operation, "ProcessedItemCount");
-    output::note(&format!("{table}: {processed} records read, {errors} errors"));
+    let faults = counted(errors, "error");
+    output::note(&format!("{table}: {} read, {faults}", counted(processed, "record")));
     let summary = summary(arn, operation);
     match Followed::BulkPut.status(operation) {
         "COMPLETED" => {
@@ -112,7 +119,7 @@ fn finish(table: &str, arn: &str, operation: &Json) -> Result<(), Failure> {
         }
         "COMPLETED_WITH_ERRORS" => {
             output::say(&summary);
-            Err(Failure::new(format!("{errors} records or objects were not put into {table}")).advising(
+            Err(Failure::new(format!("some records or objects were not put into {table}: {faults}")).advising(
                 "the reports next to this manifest name each, in data/error; the table has the other records",
             ))
         }
@@ -154,8 +161,9 @@ pub(super) async fn print_reports(client: &mut Client, arn: &str) -> Result<(), 
     }
     let errors = number(&described, "FailedItemCount");
     output::note(&format!(
-        "{errors} errors. The reports are next to this manifest: data/error, and data/condition-check-failure \
-         with the items whose condition did not hold."
+        "{}. The reports are next to this manifest: data/error, and data/condition-check-failure \
+         with the items whose condition did not hold.",
+        counted(errors, "error")
     ));
     output::say(&summary(arn, &described));
     Ok(())

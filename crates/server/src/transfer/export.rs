@@ -7,7 +7,7 @@ use keywright_semantics::value::Item;
 
 use crate::client::aws_settings::Target;
 use crate::client::confirm::confirm;
-use crate::client::endpoint::block_on;
+use crate::client::endpoint::{Refusal, block_on};
 use crate::client::endpoint_arguments::EndpointArguments;
 use crate::client::key_argument::{self, Names};
 use crate::client::progress::Spinner;
@@ -15,11 +15,13 @@ use crate::client::time_argument::TimeArgument;
 use crate::data::table;
 use crate::process::failure::Failure;
 use crate::process::foreign::inline;
-use crate::process::output;
+use crate::process::{output, timestamp};
 use crate::transfer::follow::{Followed, follow};
 use crate::transfer::place::Place;
 
 const EXPORT: &str = "ExportTableToPointInTime";
+/// In the service's words about a window that is too short.
+const TOO_SHORT: &str = "export period to time is less than";
 
 /// Export a table as of a time, or what changed in it, to a bucket
 ///
@@ -109,7 +111,7 @@ async fn export(arguments: &ExportArguments, target: &Target, place: &Place) -> 
     let arn = description.at(&["Table", "TableArn"]).and_then(Json::as_str);
     let arn = arn.ok_or("DescribeTable: the answer has no TableArn")?.to_owned();
     confirm(target, &format!("this writes objects into the bucket {}", place.bucket))?;
-    let begun = client.ask(EXPORT, &request(arguments, place, &arn)).await?;
+    let begun = client.ask(EXPORT, &request(arguments, place, &arn)).await.map_err(hinted)?;
     let export_arn = begun.at(&["ExportDescription", "ExportArn"]).and_then(Json::as_str);
     let export_arn = export_arn.ok_or("ExportTableToPointInTime: the answer has no ExportArn")?.to_owned();
     output::note(&format!("Export {} has begun.", inline(&export_arn)));
@@ -182,6 +184,26 @@ fn seconds(TimeArgument(ms): TimeArgument) -> Json {
     Json::number(format_args!("{}.{:03}", ms / 1000, ms % 1000))
 }
 
+/// A refusal, with what helps if the window is too short.
+fn hinted(refusal: Refusal) -> Failure {
+    let is_short = refusal.text.contains(TOO_SHORT);
+    let failure = Failure::from(refusal);
+    if is_short {
+        failure.advising("`keywright serve --export-min-window-ms MS` allows shorter windows")
+    } else {
+        failure
+    }
+}
+
+/// The time as of which an export is: the next window begins there.
+fn as_of_ms(export: &Json) -> Option<u64> {
+    let window = export.at(&["IncrementalExportSpecification", "ExportToTime"]);
+    let Json::Number(seconds) = window.or_else(|| export.get("ExportTime"))? else { return None };
+    let (whole, fraction) = seconds.split_once('.').unwrap_or((seconds, ""));
+    let fraction: String = fraction.chars().chain("000".chars()).take(3).collect();
+    whole.parse::<u64>().ok()?.checked_mul(1000)?.checked_add(fraction.parse().ok()?)
+}
+
 /// Says how an export has ended.
 fn end(export: &Json, place: &Place) -> Result<(), Failure> {
     let text = |name: &str| inline(export.str_at(name).unwrap_or_default()).into_owned();
@@ -191,6 +213,9 @@ fn end(export: &Json, place: &Place) -> Result<(), Failure> {
     }
     let items = export.get("ItemCount").and_then(Json::as_u64).unwrap_or_default();
     output::note(&format!("{items} {} exported.", if items == 1 { "item" } else { "items" }));
+    if let Some(ms) = as_of_ms(export) {
+        output::note(&format!("What changes after it: --from {}", timestamp::of(ms)));
+    }
     output::say(&format!("s3://{}/{}", place.bucket, text("ExportManifest")));
     Ok(())
 }
@@ -202,5 +227,15 @@ mod tests {
     #[test]
     fn times_are_seconds_with_their_milliseconds() {
         assert_eq!(seconds(TimeArgument(1_791_504_762_051)).compact(), "1791504762.051");
+    }
+
+    #[test]
+    fn the_next_window_begins_where_the_export_ended() {
+        let of = |export: &str| as_of_ms(&Json::parse(export).expect("JSON"));
+        assert_eq!(of(r#"{"ExportTime": 1791504762.051}"#), Some(1_791_504_762_051));
+        assert_eq!(of(r#"{"ExportTime": 1791504762}"#), Some(1_791_504_762_000));
+        let increment = r#"{"IncrementalExportSpecification": {"ExportFromTime": 1.0, "ExportToTime": 2.5}}"#;
+        assert_eq!(of(increment), Some(2_500));
+        assert_eq!(of("{}"), None);
     }
 }

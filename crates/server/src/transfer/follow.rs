@@ -8,6 +8,7 @@ use keywright_model::json::Json;
 
 use crate::client::endpoint::Client;
 use crate::process::failure::Failure;
+use crate::process::foreign::inline;
 
 /// The pause between two looks.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
@@ -110,4 +111,11 @@ pub(super) async fn follow(
         }
         tokio::time::sleep(LOOK_EVERY).await;
     }
+}
+
+/// Says that no object had anything to read.
+pub(super) fn nothing_read(bucket: &str, prefix: Option<&str>) -> String {
+    let which =
+        prefix.map_or_else(String::new, |prefix| format!(" whose key begins with {}", inline(prefix)));
+    format!("Nothing was read: bucket {bucket} has no object{which}, or only empty ones. Check --from.")
 }

@@ -9,6 +9,7 @@ use keywright_model::json::Json;
 use crate::client::aws_settings::{Target, named_endpoint};
 use crate::client::confirm::confirm;
 use crate::client::endpoint::{Client, Credentials, Endpoint, OwnCall, block_on};
+use crate::client::listing::counted;
 use crate::client::progress::Spinner;
 use crate::data::table;
 use crate::http::import_errors::{PATH, request};
@@ -16,9 +17,14 @@ use crate::process::failure::Failure;
 use crate::process::foreign::inline;
 use crate::process::output;
 use crate::transfer::bulk_put::{self, BulkPut};
-use crate::transfer::follow::{Followed, follow};
+use crate::transfer::follow::{Followed, follow, nothing_read};
+use crate::transfer::named::arn_of;
 
 const ERRORS: OwnCall = OwnCall { name: "ImportErrors", path: PATH };
+/// The exit status of a command line that cannot be carried out.
+const USAGE: u8 = 2;
+/// The error of a table that exists already, or is being made.
+const IN_USE: &str = "ResourceInUseException";
 /// Errors that are shown of an import that failed.
 const ERRORS_SHOWN: usize = 10;
 
@@ -53,8 +59,7 @@ pub(crate) struct ImportArguments {
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     header: Vec<String>,
     /// The partition key of the new table with its type, such as `pk:S`
-    #[arg(long, value_name = "NAME:TYPE", value_parser = attribute,
-          required_unless_present_any = ["like", "existing"])]
+    #[arg(long, value_name = "NAME:TYPE", value_parser = attribute)]
     key: Option<Attribute>,
     /// The sort key, such as `sk:N`
     #[arg(long, value_name = "NAME:TYPE", value_parser = attribute, requires = "key")]
@@ -88,7 +93,7 @@ enum ImportCommand {
 #[derive(Debug, Args)]
 #[expect(clippy::doc_markdown, reason = "these are texts for a terminal")]
 struct ErrorsArguments {
-    /// The ARN of the import or bulk put
+    /// The ARN of the import or bulk put, or its id as `keywright jobs` shows it
     arn: String,
     /// The endpoint, such as `http://localhost:8000` [default: AWS_ENDPOINT_URL_DYNAMODB, AWS_ENDPOINT_URL,
     /// or that of the profile]
@@ -167,6 +172,13 @@ pub(crate) fn run(arguments: &ImportArguments) -> Result<(), Failure> {
     let (Some(table), Some(from)) = (&arguments.table, &arguments.from) else {
         return Err("name the table with --table, and the objects with --from".into());
     };
+    if arguments.key.is_none() && arguments.like.is_none() && !arguments.existing {
+        return Err(Failure::new(format!("the keys of the new table {table} are not given"))
+            .advising(
+                "pass --key pk:S (and --sort sk:N), --like TABLE for those of another table, or --existing",
+            )
+            .with_status(USAGE));
+    }
     let place = place(from, table)?;
     let bulk_put = if arguments.existing { Some(bulk_put(arguments, (table, place))?) } else { None };
     let target = named_endpoint(arguments.endpoint.as_ref())?;
@@ -247,7 +259,17 @@ async fn import(
         }
         body.set("InputFormatOptions", Json::object([("Csv", csv)]));
     }
-    let begun = client.ask("ImportTable", &body).await?;
+    let begun = client.ask("ImportTable", &body).await.map_err(|refusal| {
+        let is_in_use = refusal.kind == IN_USE;
+        let failure = Failure::from(refusal);
+        if !is_in_use {
+            return failure;
+        }
+        failure.advising(format!(
+            "an import makes its table: delete {table} first (`aws dynamodb delete-table --table-name {table}`), \
+             also one that a failed import has left, or put the items into it with --existing"
+        ))
+    })?;
     let arn = begun.get("ImportTableDescription").and_then(|import| import.str_at("ImportArn"));
     let arn = arn.ok_or("ImportTable: the answer has no import")?.to_owned();
     output::note(&format!("Import {} has begun.", inline(&arn)));
@@ -258,7 +280,12 @@ async fn import(
     })
     .await;
     drop(spinner);
-    finish(&mut client, table, &arn, &ended?).await
+    let ended = ended?;
+    let is_empty = number(&ended, "ProcessedItemCount") == 0 && number(&ended, "ProcessedSizeBytes") == 0;
+    if is_empty && Followed::Import.status(&ended) == "COMPLETED" {
+        output::note(&nothing_read(bucket, prefix));
+    }
+    finish(&mut client, table, &arn, &ended).await
 }
 
 /// The definition of the new table.
@@ -342,7 +369,8 @@ fn number(import: &Json, name: &str) -> u64 {
 async fn finish(client: &mut Client, table: &str, arn: &str, import: &Json) -> Result<(), Failure> {
     let (processed, imported) = (number(import, "ProcessedItemCount"), number(import, "ImportedItemCount"));
     let errors = number(import, "ErrorCount");
-    let counts = format!("{table}: {processed} records read, {imported} imported, {errors} errors");
+    let (records, faults) = (counted(processed, "record"), counted(errors, "error"));
+    let counts = format!("{table}: {records} read, {imported} imported, {faults}");
     if import.str_at("ImportStatus") == Some("COMPLETED") {
         output::note(&counts);
         return Ok(());
@@ -355,7 +383,7 @@ async fn finish(client: &mut Client, table: &str, arn: &str, import: &Json) -> R
     output::note(&counts);
     let lines = lines(client, arn).await?;
     lines.iter().take(ERRORS_SHOWN).for_each(|line| output::note(&inline(line)));
-    Err(Failure::new(format!("{errors} records or objects were not imported into {table}")).advising(
+    Err(Failure::new(format!("some records or objects were not imported into {table}: {faults}")).advising(
         format!("`keywright import errors {arn}` shows the errors; the table has the other records"),
     ))
 }
@@ -371,10 +399,11 @@ fn print_errors(arguments: &ErrorsArguments) -> Result<(), Failure> {
     let target = named_endpoint(arguments.endpoint.as_ref())?;
     block_on(async {
         let mut client = Client::connect(&target.endpoint, &arguments.credentials).await?;
-        if bulk_put::is_named_by(&arguments.arn) {
-            return bulk_put::print_reports(&mut client, &arguments.arn).await;
+        let arn = arn_of(&mut client, &arguments.arn).await?;
+        if bulk_put::is_named_by(&arn) {
+            return bulk_put::print_reports(&mut client, &arn).await;
         }
-        let answer = client.call_again(ERRORS, &request(&arguments.arn)).await?;
+        let answer = client.call_again(ERRORS, &request(&arn)).await?;
         let lines = answer.get("lines").map(Json::elements).unwrap_or_default();
         lines.iter().filter_map(Json::as_str).for_each(output::say);
         let count = number(&answer, "count");

@@ -18,11 +18,19 @@ pub(crate) struct Figure {
     pub(crate) counts: Counts,
     /// When the oldest record was made that each lane has not delivered; `None` in a lane without one.
     waiting: HashMap<(String, u32), Option<u64>>,
+    /// When the call of a target began that each lane waits for.
+    calling: HashMap<(String, u32), u64>,
     /// Lanes whose target fails.
     failing: HashMap<(String, u32), bool>,
 }
 
 impl Figure {
+    /// How long the oldest call of the target is under way, in milliseconds.
+    pub(crate) fn call_ms(&self, now_ms: u64) -> u64 {
+        let oldest = self.calling.values().copied().min();
+        oldest.map_or(0, |since_ms| now_ms.saturating_sub(since_ms))
+    }
+
     /// The age of the oldest record that is not delivered, in milliseconds.
     pub(crate) fn lag_ms(&self, now_ms: u64) -> u64 {
         let oldest = self.waiting.values().copied().flatten().min();
@@ -49,9 +57,16 @@ impl Figures {
     }
 
     /// Notes how a lane stands.
-    pub(super) fn note(&self, uuid: &str, lane: (&str, u32), oldest_ms: Option<u64>, fails: bool) {
+    pub(super) fn note(
+        &self,
+        (uuid, table): (&str, &str),
+        lane: (&str, u32),
+        oldest_ms: Option<u64>,
+        fails: bool,
+    ) {
         let mut figures = self.lock();
         let figure = figures.entry(uuid.to_owned()).or_default();
+        table.clone_into(&mut figure.table);
         let lane = (lane.0.to_owned(), lane.1);
         figure.waiting.insert(lane.clone(), oldest_ms);
         figure.failing.insert(lane, fails);
@@ -64,6 +79,17 @@ impl Figures {
         figure.failing.insert((lane.0.to_owned(), lane.1), fails);
     }
 
+    /// Notes when a lane has begun a call of its target; `None`: the call is over.
+    pub(super) fn note_call(&self, uuid: &str, lane: (&str, u32), since_ms: Option<u64>) {
+        let mut figures = self.lock();
+        let figure = figures.entry(uuid.to_owned()).or_default();
+        let lane = (lane.0.to_owned(), lane.1);
+        match since_ms {
+            Some(since_ms) => figure.calling.insert(lane, since_ms),
+            None => figure.calling.remove(&lane),
+        };
+    }
+
     /// A lane is at work here no longer.
     pub(super) fn left(&self, uuid: &str, shard: &str, lane: u32) {
         let mut figures = self.lock();
@@ -71,6 +97,7 @@ impl Figures {
             let lane = (shard.to_owned(), lane);
             figure.waiting.remove(&lane);
             figure.failing.remove(&lane);
+            figure.calling.remove(&lane);
         }
     }
 

@@ -35,11 +35,7 @@ pub(super) async fn run(tools: &Tools, lane: TriggerLane, mut stopped: watch::Re
         Ok(patterns) => patterns,
         Err(reason) => {
             // Each was compiled when the mapping was made, perhaps by another release.
-            tracing::error!(
-                "trigger {} of table {} has a filter that is no pattern: {reason}",
-                lane.uuid,
-                lane.table
-            );
+            tracing::error!("trigger {} has a filter that is no pattern: {reason}", name(&lane));
             // A dropped sender means stopping too.
             let _ = stopped.wait_for(|stopped| *stopped).await;
             return;
@@ -61,6 +57,12 @@ pub(super) async fn run(tools: &Tools, lane: TriggerLane, mut stopped: watch::Re
             return;
         }
     }
+}
+
+/// A trigger as the log names it.
+fn name(lane: &TriggerLane) -> String {
+    let section = lane.section.as_ref().map(|section| format!(", section [[trigger]] {section:?}"));
+    format!("{} of table {}{}", lane.uuid, lane.table, section.unwrap_or_default())
 }
 
 /// When the next batch follows.
@@ -136,8 +138,9 @@ impl Lane<'_> {
     }
 
     fn figure(&self, oldest_ms: Option<u64>) {
-        let (uuid, shard) = (&self.at.uuid, self.at.shard_id.as_str());
-        self.tools.figures.note(uuid, (shard, self.at.lane), oldest_ms, self.fails());
+        let of = (self.at.uuid.as_str(), self.at.table.as_str());
+        let place = (self.at.shard_id.as_str(), self.at.lane);
+        self.tools.figures.note(of, place, oldest_ms, self.fails());
     }
 
     /// Whether the target fails, as it is noted.
@@ -186,7 +189,7 @@ impl Lane<'_> {
     /// Records up to this one were trimmed that were not delivered: the lane goes on after them.
     async fn note_lost(&mut self, lost_to: TriggerPosition) -> Result<Next, NoBatch> {
         let failure = Failure::lost(self.tools.now_ms());
-        tracing::warn!("trigger {} of table {}: {}", self.at.uuid, self.at.table, failure.text);
+        tracing::warn!("trigger {}: {}", name(&self.at), failure.text);
         self.note(outcome::lost(&self.at, lost_to, failure)).await?;
         Ok(Next::AtOnce)
     }
@@ -278,7 +281,7 @@ impl Lane<'_> {
 
     fn succeeded(&mut self) {
         if self.failures > 0 {
-            tracing::info!("trigger {} of table {} delivers again", self.at.uuid, self.at.table);
+            tracing::info!("trigger {} delivers again", name(&self.at));
         }
         (self.failures, self.invocations, self.answer) = (0, 0, None);
         self.figure(None);
@@ -305,11 +308,7 @@ impl Lane<'_> {
     /// The log has the first of several failures.
     fn complain(&self, text: &str) {
         if self.failures == 0 {
-            tracing::warn!(
-                "trigger {} of table {} fails and goes on trying: {text}",
-                self.at.uuid,
-                self.at.table
-            );
+            tracing::warn!("trigger {} fails and goes on trying: {text}", name(&self.at));
         }
     }
 
@@ -338,7 +337,7 @@ impl Lane<'_> {
             Some(failure) => format!("{text}: {}", failure.text),
             None => text,
         };
-        tracing::warn!("trigger {} of table {}: {text}", self.at.uuid, self.at.table);
+        tracing::warn!("trigger {}: {text}", name(&self.at));
         let progress = outcome::discarded(&self.at, batch, text, self.tools.now_ms());
         self.note(progress).await?;
         self.succeeded();
@@ -384,13 +383,17 @@ impl Lane<'_> {
     }
 
     async fn send(&self, target: &Target, body: Vec<u8>) -> Result<Answered, SendFault> {
-        match target {
+        let place = (self.at.shard_id.as_str(), self.at.lane);
+        self.tools.figures.note_call(&self.at.uuid, place, Some(self.tools.now_ms()));
+        let answered = match target {
             Target::Function(name) => {
                 self.tools.sender.call(name, self.at.namespace.region.as_str(), body).await
             }
             Target::Http(url) => self.tools.sender.post(url, body).await,
             Target::Bucket { .. } => unreachable!("a bucket is not sent requests"),
-        }
+        };
+        self.tools.figures.note_call(&self.at.uuid, place, None);
+        answered
     }
 
     /// A window as its events show it.

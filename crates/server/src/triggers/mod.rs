@@ -17,13 +17,15 @@ mod memory;
 mod outcome;
 mod send;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use keywright_engine::{Engine, Env as _, TriggerLane, TriggerSection};
+use keywright_semantics::event_sources::target::Target;
+use keywright_wire::events::archive_warning;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
@@ -96,6 +98,7 @@ pub(crate) async fn run(
         asks: true,
         has_started: false,
         looks: 0,
+        warned: BTreeSet::new(),
         complained: Vec::new(),
     };
     let mut tasks = JoinSet::new();
@@ -130,6 +133,8 @@ struct Desk {
     /// Whether the sections were looked at once.
     has_started: bool,
     looks: u32,
+    /// Triggers of which the log says that they archive only keys.
+    warned: BTreeSet<String>,
     /// Sections of which the log says that they have no stream.
     complained: Vec<String>,
 }
@@ -154,6 +159,25 @@ impl Desk {
         self.complained = without;
     }
 
+    /// Says of archives that begin which of them keep only keys.
+    async fn warn(&mut self, engine: &Engine<AnyStore>, lanes: &[TriggerLane]) {
+        let is_archive = |lane: &TriggerLane| matches!(lane.settings.target, Target::Bucket { .. });
+        let is_new = |lane: &TriggerLane| is_archive(lane) && !self.warned.contains(&lane.uuid);
+        if !lanes.iter().any(is_new) {
+            return;
+        }
+        // The next archive that begins is a reason to look again.
+        let Ok(mappings) = engine.triggers(None).await else { return };
+        for mapping in mappings {
+            if let Some(warning) = archive_warning(&mapping)
+                && !self.warned.contains(&mapping.uuid)
+            {
+                tracing::warn!("trigger {} {warning}", mapping.uuid);
+            }
+        }
+        self.warned.extend(lanes.iter().map(|lane| lane.uuid.clone()));
+    }
+
     /// Begins lanes that are not at work, and stops those that are no more.
     async fn look(&mut self, tasks: &mut JoinSet<LaneId>) {
         let Some(engine) = self.tools.engine() else { return };
@@ -164,6 +188,7 @@ impl Desk {
         self.asks = true;
         let Ok(lanes) = engine.trigger_lanes().await else { return };
         self.asks = false;
+        self.warn(&engine, &lanes).await;
         drop(engine);
         let mut wanted: HashMap<LaneId, TriggerLane> =
             lanes.into_iter().map(|lane| (LaneId::of(&lane), lane)).collect();

@@ -63,7 +63,7 @@ fn pass(client: &TcpStream, server: &TcpStream, is_open: &AtomicBool, pages: &At
 }
 
 /// One request or answer with its body.
-fn message(from: &mut impl BufRead) -> Option<Vec<u8>> {
+pub(crate) fn message(from: &mut impl BufRead) -> Option<Vec<u8>> {
     let (mut head, mut length) = (Vec::new(), 0);
     loop {
         let begun = head.len();

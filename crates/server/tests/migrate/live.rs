@@ -1,5 +1,8 @@
 //! A table in use is copied and followed until both sides are equal.
 
+use std::io::{BufRead as _, BufReader};
+use std::sync::mpsc;
+use std::thread::Builder;
 use std::time::Duration;
 
 use keywright_model::json::Json;
@@ -48,6 +51,32 @@ pub(crate) async fn scene(source: &str, seed: u64, pause: Duration) -> String {
 async fn a_table_of_another_keywright_is_equal_after_a_migration_under_writes() {
     let source = Server::in_memory();
     scene(&source.endpoint, 1, Duration::from_millis(1)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_migration_catches_up_and_shows_how_far_it_is_while_writers_go_on() {
+    let (source, target) = (Server::in_memory(), Server::in_memory());
+    let folder = tempfile::tempdir().unwrap();
+    create_table(&source.endpoint, "Orders", Some("NEW_AND_OLD_IMAGES"));
+    fill(&source.endpoint, "Orders", 100).await;
+    let writers = Writers::start(&source.endpoint, "Orders", 7, Duration::from_millis(20));
+    let from = format!("{}/Orders", source.endpoint);
+    let mut child = spawn(folder.path(), &["--from", &from, "--live", "--endpoint", &target.endpoint]);
+    let lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
+    let (sender, said) = mpsc::channel();
+    Builder::new().spawn(move || lines.for_each(|line| drop(sender.send(line)))).unwrap();
+    let mut awaited = vec!["caught up after", "changes applied, "];
+    let mut seen = Vec::new();
+    while !awaited.is_empty() {
+        let line = said.recv_timeout(Duration::from_mins(1));
+        let line = line.unwrap_or_else(|_| panic!("no line with {awaited:?} under writes: {seen:?}"));
+        awaited.retain(|part| !line.contains(part));
+        seen.push(line);
+    }
+    let all = seen.join("\n");
+    assert!(all.contains("less than 2 s behind. To end: stop the writers"), "{all}");
+    assert!(writers.stop().await > 0);
+    interrupt(child);
 }
 
 #[tokio::test(flavor = "multi_thread")]

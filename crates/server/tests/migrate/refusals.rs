@@ -27,7 +27,8 @@ fn a_source_without_a_stream_or_with_keys_only_is_refused() {
     };
     migrate("Plain", &["the table Plain has no stream", "--enable-stream"]);
     migrate("Keys", &["KEYS_ONLY", "NEW_AND_OLD_IMAGES"]);
-    migrate("Nothing", &["has no table Nothing"]);
+    let missing = migrate("Nothing", &["has no table Nothing", "correct the table, the endpoint"]);
+    assert!(!missing.contains("model apply"), "a source is not to be created: {missing}");
     let from = format!("{}/Plain", source.endpoint);
     fails(folder.path(), &["--from", &from, "--endpoint", &target.endpoint], &["pass --live"]);
     fails(

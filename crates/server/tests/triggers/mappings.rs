@@ -135,7 +135,19 @@ async fn a_trigger_of_the_settings_file_waits_for_its_table() {
     let listed = scene.ask("GET", "/?FunctionName=x", &Value::Null).json();
     assert_eq!(listed["EventSourceMappings"], json!([]));
     let listed = scene.ask("GET", "/", &Value::Null).json();
-    assert_eq!(listed["EventSourceMappings"][0]["StateTransitionReason"], "The settings file");
+    let mapping = &listed["EventSourceMappings"][0];
+    assert_eq!(mapping["StateTransitionReason"], "The settings file");
+    let path = format!("/{}", mapping["UUID"].as_str().unwrap());
+    for refused in
+        [scene.ask("PUT", &path, &json!({"Enabled": false})), scene.ask("DELETE", &path, &Value::Null)]
+    {
+        assert_eq!(
+            (refused.status, refused.header("x-amzn-errortype")),
+            (400, Some("InvalidParameterValueException"))
+        );
+        let text = refused.json()["message"].as_str().unwrap().to_owned();
+        assert!(text.contains("[[trigger]] \"Orders to http://"), "{text}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -146,7 +158,7 @@ async fn a_target_that_hangs_delays_neither_requests_nor_other_triggers_nor_item
     });
     let scene = Scene::calling(&function.url, &[]);
     scene.create(TABLE).await;
-    scene.trigger("slow", json!({"ParallelizationFactor": 10, "BatchSize": 1})).await;
+    let slow = scene.trigger("slow", json!({"ParallelizationFactor": 10, "BatchSize": 1})).await;
     scene.trigger("quick", json!({})).await;
     scene.put("p0", "1").await;
     eventually("the hanging call", || {
@@ -165,4 +177,8 @@ async fn a_target_that_hangs_delays_neither_requests_nor_other_triggers_nor_item
     eventually("the other deliveries", || (of("quick") == 100 && of("slow") > 50).then_some(()));
     assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
     assert!(of("slow") < 101);
+    let (_, metrics) = get(&scene.server, "/metrics");
+    let call = format!("keywright_trigger_call_seconds{{trigger=\"{slow}\",table=\"Orders\"}}");
+    assert!(sample(&metrics, &call).is_some_and(|seconds| seconds > 0.0), "its call is under way");
+    assert!(!metrics.contains("table=\"\""), "a call that hangs has its table");
 }

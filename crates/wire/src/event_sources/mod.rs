@@ -227,6 +227,8 @@ mod tests {
             section: None,
             counts: Counts::default(),
             failure: None,
+            stream_end: None,
+            lacks_old_images: false,
             lag_ms: None,
         };
         let rendered = render_event_sources(&Response::One(Box::new(mapping)), true);

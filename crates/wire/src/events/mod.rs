@@ -6,10 +6,12 @@
 mod answer;
 mod failure;
 mod pattern;
+mod removals;
 
 pub use answer::{BatchAnswer, WindowAnswer, batch_answer, window_answer};
 pub use failure::{Condition, FailedBatch, Payload, failed_batch};
 pub use pattern::Pattern;
+pub use removals::archive_warning;
 
 use keywright_semantics::response::StreamRecord;
 

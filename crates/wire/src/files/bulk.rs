@@ -11,6 +11,7 @@
 //! condition   {"itemS3Pointer":{…},"errorMessages":[…],"Item":{…},"ExistingItem":{…}}     ExistingItem if there is one
 //! ```
 
+use keywright_semantics::messages::files::ITEM_OF_INCREMENT;
 use keywright_semantics::request::FileRecordParts;
 use keywright_semantics::request::parts::AttributeMapPart;
 use keywright_semantics::value::Item;
@@ -35,6 +36,9 @@ pub(super) fn record_parts(
     members: &mut impl RecordMembers,
 ) -> Result<FileRecordParts, String> {
     let item = members.attributes("Item")?;
+    if item.is_none() && matches!(members.attributes("Keys"), Ok(Some(_))) {
+        return Err(ITEM_OF_INCREMENT.to_owned());
+    }
     match contents {
         Contents::Items => Ok(FileRecordParts { item, ..FileRecordParts::default() }),
         Contents::ConditionalPuts => Ok(FileRecordParts {

@@ -17,6 +17,15 @@ pub(super) fn window_log(memory_bytes: u64) -> u32 {
     memory_bytes.checked_ilog2().unwrap_or(0).clamp(WINDOW_LOG_MIN, WINDOW_LOG_MAX)
 }
 
+/// The compression that bytes begin with: its name in requests, and at the command line.
+pub(super) fn recognized(start: &[u8]) -> Option<(&'static str, &'static str)> {
+    match start {
+        [0x1f, 0x8b, ..] => Some((InputCompressionType::Gzip.name(), "gzip")),
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => Some((InputCompressionType::Zstd.name(), "zstd")),
+        _ => None,
+    }
+}
+
 /// The bytes before compression.
 pub(super) fn inflated<'r>(
     compressed: impl BufRead + 'r,
@@ -57,6 +66,13 @@ mod tests {
         assert_eq!(read(b"ab", InputCompressionType::None).unwrap(), b"ab");
         assert_eq!(read(&both(gzip(b"a"), gzip(b"b")), InputCompressionType::Gzip).unwrap(), b"ab");
         assert_eq!(read(&both(zstd(b"a"), zstd(b"b")), InputCompressionType::Zstd).unwrap(), b"ab");
+    }
+
+    #[test]
+    fn compressed_bytes_are_recognized_by_their_start() {
+        assert_eq!(recognized(&gzip(b"a")), Some(("GZIP", "gzip")));
+        assert_eq!(recognized(&zstd::encode_all(&b"a"[..], 1).unwrap()), Some(("ZSTD", "zstd")));
+        assert_eq!(recognized(b"{\"Item\": {}}"), None);
     }
 
     #[test]

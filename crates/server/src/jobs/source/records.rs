@@ -12,7 +12,7 @@ use tokio::sync::mpsc::{Receiver, Sender, channel};
 
 use super::super::Stop;
 use super::fetch::{Fetch, Fetched, fetch};
-use super::inflate::{inflated, window_log};
+use super::inflate::{inflated, recognized, window_log};
 use super::{Listed, stop};
 use crate::storage::object_faults::sentence;
 
@@ -238,6 +238,7 @@ fn cut(
 ) -> Result<Option<Unread>, Ended> {
     let mut buffer = vec![0; READ_BYTES];
     let mut offset = records.position().offset_bytes;
+    let mut hint = None;
     loop {
         let (read, fault) = match bytes.read(&mut buffer) {
             Ok(read) => (read, None),
@@ -250,13 +251,17 @@ fn cut(
         if read == 0 {
             records.finish();
         } else {
-            records.feed(buffer.get(..read).unwrap_or_default());
+            let bytes = buffer.get(..read).unwrap_or_default();
+            hint.get_or_insert_with(|| compression_hint(bytes, batch.cut.compression));
+            records.feed(bytes);
         }
         while let Some(Record { position, outcome }) = records.next_record() {
             let read = match outcome {
                 Outcome::Put(record) => Read::Record(record),
                 Outcome::Invalid(text) => Read::Invalid(text),
-                Outcome::Unreadable(text) => return Ok(Some(Unread::Record(text))),
+                Outcome::Unreadable(text) => {
+                    return Ok(Some(Unread::Record(text + hint.as_deref().unwrap_or_default())));
+                }
             };
             let end = records.position().offset_bytes;
             let piece =
@@ -268,6 +273,16 @@ fn cut(
             return Ok(None);
         }
     }
+}
+
+/// What helps if an object is compressed that is read as it is. `start` is the beginning of its bytes.
+fn compression_hint(start: &[u8], compression: InputCompressionType) -> String {
+    let found = recognized(start).filter(|_| compression == InputCompressionType::None);
+    found.map_or_else(String::new, |(request, flag)| {
+        format!(
+            ". The object is compressed: say so with --compression {flag}, or InputCompressionType {request}"
+        )
+    })
 }
 
 fn not_compressed(error: &io::Error, compression: InputCompressionType) -> String {

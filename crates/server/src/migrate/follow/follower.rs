@@ -13,10 +13,14 @@ use crate::process::failure::Failure;
 /// Notes the progress so that it outlives the process.
 pub(crate) type Keep<'f> = &'f dyn Fn(&Progress) -> Result<(), Failure>;
 
+/// A change that is applied so soon is near: a second, and one more for a round and for endpoints that cut
+/// the time of a record to whole seconds.
+pub(crate) const NEAR_MS: u64 = 2000;
+
 /// When to stop following.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Until {
-    /// Once every item is copied and every change of the stream so far.
+    /// Once every item is copied and every change of the stream, so that it shows nothing more.
     CaughtUp,
     /// Never: the caller stops it.
     Stopped,
@@ -31,8 +35,9 @@ pub(crate) enum Event {
     Scanned { items: u64 },
     /// Changes were applied, so many in all; the last was so long ago at the source.
     Applied { changes: u64, lag_ms: u64 },
-    /// Everything is copied, and the stream shows nothing more.
-    CaughtUp { changes: u64 },
+    /// Everything is copied, and the last changes were applied within [`NEAR_MS`]. If it is quiet, the stream
+    /// shows nothing more.
+    CaughtUp { changes: u64, is_quiet: bool },
 }
 
 /// One table that follows another one.

@@ -48,7 +48,7 @@ mod tombstones;
 
 use crate::process::failure::Failure;
 
-pub(crate) use self::follower::{Event, Follower, Sides, Until};
+pub(crate) use self::follower::{Event, Follower, NEAR_MS, Sides, Until};
 pub(crate) use self::shards::{Stream, stream_of};
 
 /// Copies and follows.

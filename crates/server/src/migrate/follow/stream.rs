@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_util::future::try_join_all;
 
 use super::super::writes::{self, Change, last_of_each};
-use super::follower::{Event, Follower, Until};
+use super::follower::{Event, Follower, NEAR_MS, Until};
 use super::progress::{Place, Progress, Shard};
 use super::shards::{self, Batch, Described, Start};
 use crate::client::endpoint::{Client, Refusal};
@@ -29,9 +29,9 @@ const LOOK_EVERY: Duration = Duration::from_secs(10);
 /// The time between two notes of a place that does not change, so that its age is known.
 const NOTE_EVERY_MS: u64 = 60_000;
 
-/// Rounds in a row without a record before a stream counts as read: a shard may answer with an empty page
-/// before its tip.
-const QUIET_ROUNDS: u32 = 3;
+/// Rounds in a row without a record before a stream counts as read, or without an old one before it counts as
+/// nearly read: a shard may answer with an empty page before its tip.
+const ROUNDS: u32 = 3;
 
 const EXPIRED: &str = "ExpiredIteratorException";
 const TRIMMED: &str = "TrimmedDataAccessException";
@@ -46,8 +46,26 @@ struct Lane {
 #[derive(Clone, Copy, Debug, Default)]
 struct Found {
     records: u64,
-    last_ms: Option<u64>,
+    /// How long ago the last record of the shard that is furthest behind was made, once it was applied.
+    lag_ms: u64,
     has_end: bool,
+}
+
+/// How near the reader has been to the end of the stream in the last rounds.
+#[derive(Clone, Copy, Debug, Default)]
+struct Nearness {
+    /// Rounds without a record.
+    quiet: u32,
+    /// Rounds without a record that is old.
+    near: u32,
+}
+
+impl Nearness {
+    fn note(&mut self, found: Found) {
+        let count = |rounds: u32, is_so: bool| if is_so { rounds.saturating_add(1) } else { 0 };
+        self.quiet = count(self.quiet, found.records == 0 && !found.has_end);
+        self.near = count(self.near, found.lag_ms < NEAR_MS && !found.has_end);
+    }
 }
 
 /// The reader of a stream whose positions are noted.
@@ -134,7 +152,7 @@ impl<'r, 'f> Reader<'r, 'f> {
 
     /// Reads and applies until it has caught up, or for ever.
     pub(super) async fn run(&self, until: Until) -> Result<(), Failure> {
-        let (mut quiet, mut has_caught_up) = (0_u32, false);
+        let (mut nearness, mut has_caught_up) = (Nearness::default(), false);
         let mut looked = instant();
         loop {
             let found = self.round().await?;
@@ -143,23 +161,23 @@ impl<'r, 'f> Reader<'r, 'f> {
                 looked = instant();
             }
             let changes = self.follower.progress.borrow().changes;
-            if found.records > 0 || found.has_end {
-                quiet = 0;
-                let lag_ms = found.last_ms.map_or(0, |last_ms| now().0.saturating_sub(last_ms));
-                (self.follower.show)(Event::Applied { changes, lag_ms });
-                continue;
+            nearness.note(found);
+            if found.records > 0 {
+                (self.follower.show)(Event::Applied { changes, lag_ms: found.lag_ms });
             }
-            quiet = quiet.saturating_add(1);
-            if quiet >= QUIET_ROUNDS && self.follower.is_scanned() {
-                if !has_caught_up {
-                    (self.follower.show)(Event::CaughtUp { changes });
+            let is_quiet = nearness.quiet >= ROUNDS;
+            if nearness.near >= ROUNDS && self.follower.is_scanned() {
+                if !has_caught_up && (is_quiet || found.records > 0) {
+                    (self.follower.show)(Event::CaughtUp { changes, is_quiet });
                     has_caught_up = true;
                 }
-                if until == Until::CaughtUp {
+                if until == Until::CaughtUp && is_quiet {
                     return Ok(());
                 }
             }
-            tokio::time::sleep(PAUSE).await;
+            if nearness.quiet > 0 {
+                tokio::time::sleep(PAUSE).await;
+            }
         }
     }
 
@@ -173,7 +191,7 @@ impl<'r, 'f> Reader<'r, 'f> {
         *self.lanes.borrow_mut() = lanes;
         let found = found.into_iter().fold(Found::default(), |sum, one| Found {
             records: sum.records + one.records,
-            last_ms: sum.last_ms.max(one.last_ms),
+            lag_ms: sum.lag_ms.max(one.lag_ms),
             has_end: sum.has_end || one.has_end,
         });
         let is_old = now().0.saturating_sub(self.follower.progress.borrow().read_ms) >= NOTE_EVERY_MS;
@@ -188,9 +206,13 @@ impl<'r, 'f> Reader<'r, 'f> {
         for shard in shards {
             let batch = self.batch(lane, shard).await?;
             found.records += u64::try_from(batch.changes.len()).unwrap_or(u64::MAX);
-            found.last_ms = found.last_ms.max(batch.last_ms);
             found.has_end |= batch.next.is_none();
+            let (is_empty, last_ms) = (batch.changes.is_empty(), batch.last_ms);
             self.take(lane, shard, batch).await?;
+            if !is_empty {
+                let lag_ms = last_ms.map_or(u64::MAX, |last_ms| now().0.saturating_sub(last_ms));
+                found.lag_ms = found.lag_ms.max(lag_ms);
+            }
         }
         Ok(found)
     }
@@ -305,6 +327,22 @@ mod tests {
             ("other", shard(Some("done"), Place::Beginning)),
         ]);
         assert_eq!(readable(&own), ["other", "parent"]);
+    }
+
+    #[test]
+    fn new_records_leave_a_reader_near_and_old_ones_or_a_shards_end_do_not() {
+        let mut own = Nearness::default();
+        for (records, lag_ms, has_end, expected) in [
+            (5, 200, false, (0, 1)),
+            (0, 0, false, (1, 2)),
+            (1, NEAR_MS - 1, false, (0, 3)),
+            (1, NEAR_MS, false, (0, 0)),
+            (0, 0, false, (1, 1)),
+            (0, 0, true, (0, 0)),
+        ] {
+            own.note(Found { records, lag_ms, has_end });
+            assert_eq!((own.quiet, own.near), expected, "{records} {lag_ms} {has_end}");
+        }
     }
 
     #[test]

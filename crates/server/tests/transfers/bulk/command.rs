@@ -45,7 +45,7 @@ fn the_command_follows_a_bulk_put_and_says_where_its_reports_are() {
     let bad = put(&scene, "s3://imports/bad/1", &["--reports", "s3://imports/some/where"]);
     assert_eq!(bad.status.code(), Some(1));
     let text = said(&bad);
-    assert!(text.contains("2 records read, 1 errors"), "{text}");
+    assert!(text.contains("2 records read, 1 error"), "{text}");
     let reports = manifest(&scene, &bad);
     assert_eq!((&reports["failedItemCount"], &reports["s3Prefix"]), (&json!(1), &json!("some/where")));
     let arn = text.lines().find_map(|line| line.strip_prefix("Bulk put ")?.strip_suffix(" has begun."));

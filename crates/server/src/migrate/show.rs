@@ -1,0 +1,97 @@
+//! What a live migration shows while it goes on: a spinner on a terminal, lines from time to time elsewhere.
+
+use std::cell::{Cell, RefCell};
+use std::time::{Duration, Instant};
+
+use super::follow::{Event, NEAR_MS, Until};
+use super::side::Side;
+use crate::client::progress::Spinner;
+use crate::process::environment::instant;
+use crate::process::output;
+
+/// The time between two lines about the same.
+const LINE_EVERY: Duration = Duration::from_secs(5);
+
+/// Shows what goes on.
+pub(super) struct Show<'s> {
+    source: &'s Side,
+    until: Until,
+    spinner: RefCell<Option<Spinner>>,
+    has_scanned: Cell<bool>,
+    said: Cell<Option<Instant>>,
+}
+
+impl<'s> Show<'s> {
+    pub(super) fn new(source: &'s Side, until: Until) -> Self {
+        Self {
+            source,
+            until,
+            spinner: RefCell::new(Some(Spinner::new())),
+            has_scanned: Cell::new(false),
+            said: Cell::new(None),
+        }
+    }
+
+    pub(super) fn clear(&self) {
+        self.spinner.borrow_mut().take();
+    }
+
+    pub(super) fn take(&self, event: Event) {
+        let table = &self.source.table;
+        match event {
+            Event::Copied { items, of } => {
+                self.say_at_times(&format!("{table}: {items} of about {of} items copied"));
+            }
+            Event::Scanned { items } => {
+                if !self.has_scanned.replace(true) {
+                    output::note(&format!("{table}: {items} items are copied; its stream is followed"));
+                }
+            }
+            Event::Applied { changes, lag_ms } => self.say_at_times(&applied(table, changes, lag_ms)),
+            Event::CaughtUp { changes, is_quiet } => {
+                let next = match (self.until, is_quiet) {
+                    (Until::CaughtUp, true) => "",
+                    (Until::CaughtUp, false) => ". It ends once the writers of the source have stopped",
+                    (Until::Stopped, _) => {
+                        ". To end: stop the writers of the source, Ctrl-C, and the same command with --cutover"
+                    }
+                };
+                let seconds = NEAR_MS / 1000;
+                output::note(&format!(
+                    "{table}: caught up after {changes} changes, less than {seconds} s behind{next}"
+                ));
+            }
+        }
+    }
+
+    /// Shows this on a terminal; says it elsewhere, unless something was said a moment ago.
+    fn say_at_times(&self, text: &str) {
+        let spinner = self.spinner.borrow();
+        let Some(spinner) = spinner.as_ref() else { return };
+        if !spinner.is_hidden() {
+            spinner.show(text);
+        } else if self.said.get().is_none_or(|said| said.elapsed() >= LINE_EVERY) {
+            output::note(text);
+            self.said.set(Some(instant()));
+        }
+    }
+}
+
+fn applied(table: &str, changes: u64, lag_ms: u64) -> String {
+    if lag_ms == u64::MAX {
+        return format!("{table}: {changes} changes applied");
+    }
+    let (seconds, tenths) = (lag_ms / 1000, lag_ms % 1000 / 100);
+    format!("{table}: {changes} changes applied, {seconds}.{tenths} s behind")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lag_is_shown_in_seconds_and_left_out_if_the_source_gives_no_times() {
+        assert_eq!(applied("T", 7, 1260), "T: 7 changes applied, 1.2 s behind");
+        assert_eq!(applied("T", 7, u64::MAX), "T: 7 changes applied");
+    }
+}
