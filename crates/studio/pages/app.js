@@ -7,6 +7,19 @@ import { all as stagedAll } from "./views/tables/staged.js";
 const app = /** @type {HTMLElement} */ (document.getElementById("app"));
 const state = { info: /** @type {any} */ (null), tables: /** @type {string[]} */ ([]), error: "", stale: false, places: false };
 
+/** What was denied since the address was opened, drawn by a module that only visitors with less than all rights load. */
+const denied = { list: /** @type {any[]} */ ([]), path: "", module: /** @type {any} */ (null) };
+
+window.addEventListener("kw-denied", async (event) => {
+  const { detail } = /** @type {CustomEvent} */ (event);
+  denied.module ??= await import("./views/denied.js");
+  denied.list = denied.module.withDenial(denied.list, detail);
+  draw();
+});
+
+/** A visitor's name as policies have it, without its account. */
+const nameOf = (arn) => (arn.endsWith(":root") ? `account ${arn.split(":")[4]}` : arn.split(":").at(-1).replace(/^assumed-role\//, "").replace(/^user\/(.*\/)?/, ""));
+
 /** The views of an area come together. */
 const AREAS = {
   tables: () => import("./views/tables.js"),
@@ -57,7 +70,7 @@ const palette = { open: false, text: "", at: 0 };
 function found() {
   const region = context.region ?? state.info?.place?.region ?? "us-east-1";
   const all = [
-    ["Tables", `/${region}/tables`], ["Models", "/models"], ["Operate: overview", `/${region}/operate`], ["Operate: hottest keys", `/${region}/operate/keys`], ["Operate: streams", `/${region}/operate/streams`], ["Operate: time to live", `/${region}/operate/ttl`],
+    ["Tables", `/${region}/tables`], ...(may("models") ? [["Models", "/models"]] : []), ["Operate: overview", `/${region}/operate`], ["Operate: hottest keys", `/${region}/operate/keys`], ["Operate: streams", `/${region}/operate/streams`], ["Operate: time to live", `/${region}/operate/ttl`],
     ["Operate: backups", `/${region}/operate/backups`], ["Operate: exports and imports", `/${region}/operate/transfers`], ["Operate: triggers and Kinesis destinations", `/${region}/operate/triggers`], ["Operate: jobs", `/${region}/operate/jobs`],
     ["Start", "/start"], ["Tour", "/start?step=1"],
     ...state.tables.flatMap((name) => [[name, `/${region}/t/${encodeURIComponent(name)}/items`], [`${name}: collections`, `/${region}/t/${encodeURIComponent(name)}/collections`], [`${name}: schema`, `/${region}/t/${encodeURIComponent(name)}?tab=schema`], [`${name}: metrics`, `/${region}/t/${encodeURIComponent(name)}?tab=metrics`], [`${name}: history`, `/${region}/t/${encodeURIComponent(name)}?tab=history`], [`${name}: requests and PartiQL`, `/${region}/t/${encodeURIComponent(name)}?tab=request`]]),
@@ -130,6 +143,7 @@ async function draw() {
   // What is loaded is drawn at once: keys that follow the one that opens the palette are typed into it.
   if (!customElements.get(to.tag)) await to.load();
   if (own !== turn) return;
+  if (denied.path !== location.pathname) { denied.path = location.pathname; denied.list = []; }
   if (shown.tag !== to.tag) shown = { tag: to.tag, element: document.createElement(to.tag) };
   if (to.route) shown.element.route = to.route;
   const link = (at, href, text) => html`<a href=${href} aria-current=${to.at === at ? "page" : "false"}>${text}</a>`;
@@ -141,23 +155,33 @@ async function draw() {
       <button class="find" @click=${() => openPalette()}>Search <kbd>Ctrl K</kbd></button>
       <button class="find" aria-haspopup="dialog" @click=${() => openHelp()}>Help <kbd>?</kbd></button>
       <span class="end">
-        ${state.info?.signIn?.account ? html`<button class="find" @click=${() => signOut()}>Sign out</button>` : nothing}
+        ${state.info?.signIn?.account ? html`<span class="who" title=${state.info.signIn.arn}><span class="unseen">Signed in as </span>${nameOf(state.info.signIn.arn)}</span> <button class="find" @click=${() => signOut()}>Sign out</button>` : nothing}
         ${stagedLink(region)}
         ${state.info?.readOnly ? html`<span>read-only</span>` : nothing}
         <label>Theme <select @change=${(event) => theme(event.target.value)}>${["system", "light", "dark"].map((one) => html`<option ?selected=${one === (localStorage.getItem("kw-theme") ?? "system")}>${one}</option>`)}</select></label></span>
     </header>
     ${state.error ? html`<p class="gone" role="alert">${state.error} ${state.stale ? html`<button class="find" @click=${() => location.reload()}>Reload</button>` : nothing}</p>` : nothing}
     <nav class="side" aria-label="Keywright">
-      ${link("tables", `/${region}/tables`, "Tables")}${link("models", "/models", "Models")}${link("operate", `/${region}/operate`, "Operate")}${link("start", "/start", "Start")}
-      ${state.tables.length > 0 ? html`<h2>Tables here</h2>` : nothing}
+      ${link("tables", `/${region}/tables`, "Tables")}${may("models") ? link("models", "/models", "Models") : nothing}${link("operate", `/${region}/operate`, "Operate")}${link("start", "/start", "Start")}
+      ${state.tables.length > 0 ? html`<h2>Tables here</h2>` : nothing}${may("listTables") ? nothing : byName(region)}
       ${state.tables.slice(0, 100).map((name) => link(name, `/${region}/t/${encodeURIComponent(name)}/items`, name))}
     </nav>
     ${paletteView()}${help.open && help.draw ? html`<dialog class="palette hp" aria-labelledby="hp-title" @close=${() => closeHelp()}>${help.draw(to)}</dialog>` : nothing}<main class="main" id="main" tabindex="-1">${to.table ? html`<div class="table-page"><header><h1>${to.table}</h1>
-      <nav aria-label="Views of the table">${TABS.map(([id, text]) => html`<a href=${`/${to.region}/t/${encodeURIComponent(to.table)}${id === "items" || id === "collections" ? `/${id}` : `?tab=${id}`}`} aria-current=${to.tab === id ? "page" : "false"}>${text}</a>`)}</nav></header>${shown.element}</div>` : shown.element}</main>`, app);
+      <nav aria-label="Views of the table">${TABS.map(([id, text]) => html`<a href=${`/${to.region}/t/${encodeURIComponent(to.table)}${id === "items" || id === "collections" ? `/${id}` : `?tab=${id}`}`} aria-current=${to.tab === id ? "page" : "false"}>${text}</a>`)}</nav></header>${shown.element}</div>` : shown.element}</main>${denied.list.length > 0 ? denied.module.deniedView(denied.list, () => { denied.list = []; draw(); }) : nothing}`, app);
   // Whichever drawing brings the palette also opens it.
   const dialog = /** @type {HTMLDialogElement|null} */ (app.querySelector(":scope > dialog"));
   if (dialog && !dialog.open) dialog.showModal();
 }
+
+/** Whether the visitor may use a part of the studio, as far as the server has said. */
+const may = (what) => state.info?.may?.[what] !== false;
+
+/** The way to a table for who may not list them. */
+const byName = (region) => html`<form class="by-name" @submit=${(event) => {
+  event.preventDefault();
+  const name = event.target.elements.namedItem("table").value.trim();
+  if (name) go(`/${region}/t/${encodeURIComponent(name)}/items`);
+}}><label>You may not list tables here. Open one by its name: <input name="table" required autocomplete="off" spellcheck="false"></label><button class="find">Open</button></form>`;
 
 /** All that waits to be written, and the way there. */
 function stagedLink(region) {
@@ -219,7 +243,7 @@ function theme(name) {
 
 async function tables() {
   try {
-    state.tables = await tableNames();
+    state.tables = may("listTables") ? await tableNames() : [];
     if (location.pathname === "/") go(state.tables.length > 0 ? `/${context.region ?? state.info?.place?.region ?? "us-east-1"}/tables` : "/start", true);
   } catch {
     state.tables = [];
@@ -272,6 +296,7 @@ window.addEventListener("kw-signed-out", () => {
   if (!state.info || !state.info.signIn?.account) return;
   sessionStorage.removeItem("kw-token");
   context.token = null;
+  denied.list = [];
   begin();
 });
 
@@ -279,6 +304,7 @@ async function signOut() {
   await call("sign-out", {}).catch(() => {});
   sessionStorage.removeItem("kw-token");
   context.token = null;
+  denied.list = [];
   begin();
 }
 

@@ -2,6 +2,9 @@
 //!
 //! It does not know how a request is executed, nor who signs how.
 
+use std::fmt;
+use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -10,6 +13,7 @@ use http_body_util::Full;
 use hyper::Response;
 use keywright_connection::request_head::RequestHead;
 use keywright_engine::{Backlog, Caller, Heat, HistoryFault, HistorySpan, Namespace};
+use keywright_model::json::Json;
 use keywright_semantics::error::Error;
 use keywright_wire::Operation;
 use keywright_wire::sigv4::SignedRequest;
@@ -23,13 +27,98 @@ pub enum Access {
     Write,
 }
 
+/// The key that a visitor signed in with, without its secret. Each call asks anew what it may.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Pass {
+    /// The id of the access key.
+    pub access_key_id: String,
+    /// The token of a session.
+    pub session_token: Option<String>,
+}
+
+impl fmt::Debug for Pass {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Pass").field("access_key_id", &self.access_key_id).finish_non_exhaustive()
+    }
+}
+
+/// Who makes a call, and from where.
+#[derive(Clone, Debug)]
+pub struct Visit {
+    /// For whom.
+    pub caller: Caller,
+    /// The key of a user or session; none for a key of the account itself, and where nobody signs in.
+    pub pass: Option<Arc<Pass>>,
+    /// Where the browser connects from.
+    pub ip: IpAddr,
+    /// What the browser calls itself.
+    pub user_agent: Option<Arc<str>>,
+}
+
+/// A visitor whose signature is verified.
+#[derive(Clone, Debug)]
+pub struct SignedIn {
+    /// In whose name calls are made.
+    pub caller: Caller,
+    /// The key of a user or session; none for a key of the account itself.
+    pub pass: Option<Pass>,
+    /// The ARN of the account, the user or the role's session.
+    pub arn: String,
+    /// When its session ends, in milliseconds since 1970.
+    pub expires_ms: Option<u64>,
+    /// The signature as it was sent.
+    pub signature: String,
+}
+
+/// What pages show or do that is no request of an API.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Right<'r> {
+    /// Model files, and calls on models.
+    UseModels,
+    /// The names of the tables of the place.
+    ListTables,
+    /// How far the history of a table reaches.
+    SeeHistorySpan {
+        /// The table.
+        table: &'r str,
+    },
+    /// Which keys of a table or index are hot.
+    SeeHotKeys {
+        /// The table.
+        table: &'r str,
+        /// The index.
+        index: Option<&'r str>,
+    },
+    /// What time to live has to do in a table.
+    SeeBacklog {
+        /// The table.
+        table: &'r str,
+    },
+}
+
+/// Why a visitor does not get something.
+#[derive(Debug)]
+pub enum Unpermitted {
+    /// The key is gone, or its session has ended.
+    SignedOut(String),
+    /// No policy allows it, or one denies it.
+    Denied {
+        /// The sentence of the API.
+        text: String,
+        /// Which statements decided.
+        explanation: Option<Json>,
+    },
+    /// The database did not say.
+    Failed(Error),
+}
+
 /// A request to the database.
 #[derive(Debug)]
 pub struct Call {
     /// What to do.
     pub operation: Operation,
-    /// For whom.
-    pub caller: Caller,
+    /// By whom.
+    pub visit: Visit,
     /// The JSON of the request.
     pub body: Bytes,
     /// Whether it may change something.
@@ -41,8 +130,8 @@ pub struct Call {
 pub struct MonitoringCall<'a> {
     /// The name of the operation.
     pub operation: &'a str,
-    /// For whom.
-    pub caller: Caller,
+    /// By whom.
+    pub visit: Visit,
     /// The JSON of the request.
     pub body: &'a [u8],
     /// Whether it may change something.
@@ -56,8 +145,8 @@ pub struct EventSourcesCall<'a> {
     pub method: &'a str,
     /// The mapping that the path names; empty for all.
     pub mapping: &'a str,
-    /// For whom.
-    pub caller: Caller,
+    /// By whom.
+    pub visit: Visit,
     /// The JSON of the request.
     pub body: &'a [u8],
     /// Whether it may change something.
@@ -104,8 +193,8 @@ impl KeywrightOperation {
 pub struct KeywrightCall<'a> {
     /// What to do.
     pub operation: KeywrightOperation,
-    /// For whom.
-    pub caller: Caller,
+    /// By whom.
+    pub visit: Visit,
     /// The JSON of the request.
     pub body: &'a [u8],
     /// Whether it may change something.
@@ -124,6 +213,8 @@ pub enum Called {
     },
     /// It would change something and may not. Nothing was executed.
     Changes,
+    /// The visitor's key is gone, or its session has ended. Nothing was executed.
+    SignedOut(String),
 }
 
 /// The database as the studio uses it: by the requests of the API.
@@ -166,14 +257,17 @@ pub trait Api: Send + Sync {
         table: &'a str,
     ) -> BoxFuture<'a, Result<Option<Backlog>, Error>>;
 
-    /// The accounts and regions that have tables, with their numbers.
-    fn places(&self, most: usize) -> Vec<(Namespace, usize)>;
+    /// The accounts and regions that have tables, with their numbers, as far as the visitor may know them.
+    fn places<'a>(&'a self, visit: &'a Visit, most: usize) -> BoxFuture<'a, Vec<(Namespace, usize)>>;
+
+    /// Whether the visitor has a right.
+    fn permit<'a>(&'a self, visit: &'a Visit, right: Right<'a>) -> BoxFuture<'a, Result<(), Unpermitted>>;
 
     /// Whether signatures are verified, so that visitors sign in.
     fn verifies(&self) -> bool;
 
-    /// Who signed this request, and the signature; where signatures are verified.
-    fn signer(&self, request: &SignedRequest<'_>) -> Result<(Caller, String), Error>;
+    /// Who signed this request; where signatures are verified.
+    fn sign_in<'a>(&'a self, request: SignedRequest<'a>) -> BoxFuture<'a, Result<SignedIn, Error>>;
 
     /// The database's time, in milliseconds since 1970.
     fn now_ms(&self) -> u64;

@@ -39,7 +39,8 @@ mod worker;
 mod workers;
 
 pub use api::{
-    Access, Api, Call, Called, EventSourcesCall, KeywrightCall, KeywrightOperation, MonitoringCall,
+    Access, Api, Call, Called, EventSourcesCall, KeywrightCall, KeywrightOperation, MonitoringCall, Pass,
+    Right, SignedIn, Unpermitted, Visit,
 };
 pub use cancel::Cancel;
 pub use jobs::Pace;

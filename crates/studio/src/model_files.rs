@@ -1,9 +1,9 @@
 //! The studio's model files: in one folder, or in memory. Names are plain and no link is followed, so that no
 //! other file can be read or written.
 //!
-//! A save says which text it replaces, because an editor may have the file open too. All accounts share the
-//! files; what an account has saved since the start is bounded, so that it leaves room for others. It does
-//! not know what a model means.
+//! A save says which text it replaces, because an editor may have the file open too. Each account that signs
+//! in has files of its own, unless the folder is one that all share; what an account has saved since the start
+//! is bounded, so that it leaves room for others. It does not know what a model means.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -71,8 +71,11 @@ pub(super) struct Save<'s> {
     pub(super) by: Option<&'s str>,
 }
 
+/// A file's name and its owner: an account, or nobody where all share the files.
+type Id = (String, String);
+
 /// Who saved a file last, and its bytes then.
-type Saved = BTreeMap<String, (String, u64)>;
+type Saved = BTreeMap<Id, (String, u64)>;
 
 /// A save that was not made.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,7 +92,8 @@ impl From<Refusal> for NotSaved {
 }
 
 enum Place {
-    Memory(BTreeMap<String, ModelFile>),
+    Memory(BTreeMap<Id, ModelFile>),
+    /// The files of nobody; those of an account are in a folder of its name there.
     Folder(PathBuf),
 }
 
@@ -100,35 +104,50 @@ struct Kept {
 }
 
 /// All model files.
-pub(super) struct ModelFiles(Mutex<Kept>);
+pub(super) struct ModelFiles {
+    kept: Mutex<Kept>,
+    /// Whether all accounts have the same files.
+    is_shared: bool,
+}
 
 impl ModelFiles {
     pub(super) fn new(kept: ModelsIn) -> Self {
+        let is_shared = matches!(kept, ModelsIn::Shared(_));
         let place = match kept {
             ModelsIn::Memory => Place::Memory(BTreeMap::new()),
-            ModelsIn::Folder(folder) => Place::Folder(folder),
+            ModelsIn::Folder(folder) | ModelsIn::Shared(folder) => Place::Folder(folder),
         };
-        Self(Mutex::new(Kept { place, saved: Saved::new() }))
+        Self { kept: Mutex::new(Kept { place, saved: Saved::new() }), is_shared }
     }
 
     /// One save or listing at a time.
     fn kept(&self) -> MutexGuard<'_, Kept> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The folder, if there is one.
-    pub(super) fn folder(&self) -> Option<PathBuf> {
-        match &self.kept().place {
-            Place::Memory(_) => None,
-            Place::Folder(folder) => Some(std::path::absolute(folder).unwrap_or_else(|_| folder.clone())),
-        }
+    /// Whose files an account that signed in has; nobody's where all share them.
+    fn owner<'a>(&self, account: Option<&'a str>) -> &'a str {
+        let owner = if self.is_shared { "" } else { account.unwrap_or_default() };
+        assert!(!owner.contains(['/', '.']), "an account is no path");
+        owner
     }
 
-    /// All files that can be read, by name.
-    pub(super) fn list(&self) -> Result<Vec<Listed>, Refusal> {
-        match &self.kept().place {
-            Place::Memory(files) => Ok(files.values().map(ModelFile::listed).collect()),
-            Place::Folder(folder) => {
+    /// The folder of an account's files, if they are in one.
+    pub(super) fn folder(&self, account: Option<&str>) -> Option<PathBuf> {
+        let folder = self.kept().place.folder(self.owner(account))?;
+        Some(std::path::absolute(&folder).unwrap_or(folder))
+    }
+
+    /// All files of an account that can be read, by name.
+    pub(super) fn list(&self, account: Option<&str>) -> Result<Vec<Listed>, Refusal> {
+        let (owner, kept) = (self.owner(account), self.kept());
+        match &kept.place {
+            Place::Memory(files) => {
+                let own = files.iter().filter(|((of, _), _)| of == owner);
+                Ok(own.map(|(_, file)| file.listed()).collect())
+            }
+            Place::Folder(base) => {
+                let folder = &folder_of(base, owner);
                 let entries = match fs::read_dir(folder) {
                     Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
                     entries => entries.map_err(|error| unreadable(folder, &error))?,
@@ -146,9 +165,9 @@ impl ModelFiles {
         }
     }
 
-    pub(super) fn read(&self, name: &str) -> Result<Option<ModelFile>, Refusal> {
+    pub(super) fn read(&self, name: &str, account: Option<&str>) -> Result<Option<ModelFile>, Refusal> {
         check_name(name)?;
-        self.kept().place.get(name)
+        self.kept().place.get(&id(self.owner(account), name))
     }
 
     pub(super) fn write(&self, Save { name, text, over, by }: Save<'_>) -> Result<ModelFile, NotSaved> {
@@ -156,50 +175,54 @@ impl ModelFiles {
         if text.len() > MODEL_BYTES_MAX {
             return Err(too_large().into());
         }
+        let id = id(self.owner(by), name);
         let mut kept = self.kept();
         let Kept { place, saved } = &mut *kept;
-        let now = place.get(name)?;
+        let now = place.get(&id)?;
         if now.as_ref().map(ModelFile::hash).as_deref() != over {
             return Err(NotSaved::Changed(now));
         }
         let file =
             ModelFile { name: name.to_owned(), text: text.to_owned(), changed_ms: environment::now().0 };
-        has_room(place.kept(), now.as_ref(), text)?;
+        has_room(place.kept(&id.0), now.as_ref(), text)?;
         if let Some(by) = by {
-            if has_room_for(saved, by, name, text).is_err() {
+            if has_room_for(saved, by, &id, text).is_err() {
                 // Other programs may have deleted some.
-                saved.retain(|name, _| place.has(name));
+                saved.retain(|id, _| place.has(id));
             }
-            has_room_for(saved, by, name, text)?;
+            has_room_for(saved, by, &id, text)?;
         }
         match place {
-            Place::Memory(files) => drop(files.insert(name.to_owned(), file.clone())),
-            Place::Folder(folder) => {
-                save(folder, name, text).map_err(|error| unwritable(folder, name, &error))?;
+            Place::Memory(files) => drop(files.insert(id.clone(), file.clone())),
+            Place::Folder(base) => {
+                let folder = folder_of(base, &id.0);
+                save(&folder, name, text).map_err(|error| unwritable(&folder, name, &error))?;
             }
         }
         if let Some(by) = by {
-            saved.insert(name.to_owned(), (by.to_owned(), bytes(text)));
+            saved.insert(id, (by.to_owned(), bytes(text)));
         }
         Ok(file)
     }
 
     /// Deletes the file that has the text with this hash.
-    pub(super) fn delete(&self, name: &str, hash: &str) -> Result<(), NotSaved> {
+    pub(super) fn delete(&self, name: &str, hash: &str, account: Option<&str>) -> Result<(), NotSaved> {
         check_name(name)?;
+        let id = id(self.owner(account), name);
         let mut kept = self.kept();
         let Kept { place, saved } = &mut *kept;
-        let now = place.get(name)?;
+        let now = place.get(&id)?;
         if now.as_ref().map(ModelFile::hash).as_deref() != Some(hash) {
             return Err(NotSaved::Changed(now));
         }
         match place {
-            Place::Memory(files) => drop(files.remove(name)),
-            Place::Folder(folder) => {
-                fs::remove_file(folder.join(name)).map_err(|error| unwritable(folder, name, &error))?;
+            Place::Memory(files) => drop(files.remove(&id)),
+            Place::Folder(base) => {
+                let folder = folder_of(base, &id.0);
+                fs::remove_file(folder.join(name)).map_err(|error| unwritable(&folder, name, &error))?;
             }
         }
-        saved.remove(name);
+        saved.remove(&id);
         Ok(())
     }
 
@@ -224,29 +247,45 @@ impl ModelFiles {
     }
 }
 
+fn id(owner: &str, name: &str) -> Id {
+    (owner.to_owned(), name.to_owned())
+}
+
+/// The folder of an owner's files.
+fn folder_of(base: &Path, owner: &str) -> PathBuf {
+    if owner.is_empty() { base.to_owned() } else { base.join(owner) }
+}
+
 impl Place {
-    fn get(&self, name: &str) -> Result<Option<ModelFile>, Refusal> {
+    fn folder(&self, owner: &str) -> Option<PathBuf> {
         match self {
-            Self::Memory(files) => Ok(files.get(name).cloned()),
-            Self::Folder(folder) => read(folder, name),
+            Self::Memory(_) => None,
+            Self::Folder(base) => Some(folder_of(base, owner)),
         }
     }
 
-    fn has(&self, name: &str) -> bool {
+    fn get(&self, id: &Id) -> Result<Option<ModelFile>, Refusal> {
         match self {
-            Self::Memory(files) => files.contains_key(name),
-            Self::Folder(folder) => folder.join(name).exists(),
+            Self::Memory(files) => Ok(files.get(id).cloned()),
+            Self::Folder(base) => read(&folder_of(base, &id.0), &id.1),
         }
     }
 
-    /// The number of model files, and their bytes.
-    fn kept(&self) -> (usize, u64) {
+    fn has(&self, id: &Id) -> bool {
+        match self {
+            Self::Memory(files) => files.contains_key(id),
+            Self::Folder(base) => folder_of(base, &id.0).join(&id.1).exists(),
+        }
+    }
+
+    /// The number of model files, and their bytes: of an owner's folder, or all that are in memory.
+    fn kept(&self, owner: &str) -> (usize, u64) {
         match self {
             Self::Memory(files) => {
                 let bytes = files.values().map(|file| bytes(&file.text)).sum();
                 (files.len(), bytes)
             }
-            Self::Folder(folder) => kept(folder).unwrap_or_default(),
+            Self::Folder(base) => kept(&folder_of(base, owner)).unwrap_or_default(),
         }
     }
 }
@@ -271,11 +310,11 @@ fn has_room((files, all): (usize, u64), now: Option<&ModelFile>, text: &str) -> 
 }
 
 /// Refuses a text for which the account has no room. A file counts for the account that saved it last.
-fn has_room_for(saved: &Saved, account: &str, name: &str, text: &str) -> Result<(), Refusal> {
-    let of_account = saved.iter().filter(|(other, (by, _))| by == account && *other != name);
+fn has_room_for(saved: &Saved, account: &str, id: &Id, text: &str) -> Result<(), Refusal> {
+    let of_account = saved.iter().filter(|(other, (by, _))| by == account && *other != id);
     let (files, all) =
         of_account.fold((1, bytes(text)), |(files, all), (_, (_, bytes))| (files + 1, all + bytes));
-    let before = saved.get(name).filter(|(by, _)| by == account).map(|(_, bytes)| *bytes);
+    let before = saved.get(id).filter(|(by, _)| by == account).map(|(_, bytes)| *bytes);
     let is_shorter = before.is_some_and(|before| bytes(text) <= before);
     if (files > MODELS_EACH_MAX || all > MODELS_BYTES_EACH_MAX) && !is_shorter {
         let most = MODELS_BYTES_EACH_MAX >> 20;
@@ -386,15 +425,15 @@ mod tests {
     #[test]
     fn a_save_replaces_only_the_text_that_was_read() {
         both(|files| {
-            assert_eq!(files.list(), Ok(Vec::new()));
+            assert_eq!(files.list(None), Ok(Vec::new()));
             let first = save(files, "shop.yaml", "one", None).unwrap();
-            assert_eq!(files.read("shop.yaml").unwrap().unwrap().text, "one");
+            assert_eq!(files.read("shop.yaml", None).unwrap().unwrap().text, "one");
             assert!(matches!(save(files, "shop.yaml", "two", None), Err(NotSaved::Changed(Some(_)))));
             let second = save(files, "shop.yaml", "two", Some(&first.hash())).unwrap();
             let stale = save(files, "shop.yaml", "three", Some(&first.hash()));
             assert!(matches!(stale, Err(NotSaved::Changed(Some(theirs))) if theirs.text == "two"));
-            assert!(files.delete("shop.yaml", &first.hash()).is_err());
-            files.delete("shop.yaml", &second.hash()).unwrap();
+            assert!(files.delete("shop.yaml", &first.hash(), None).is_err());
+            files.delete("shop.yaml", &second.hash(), None).unwrap();
             assert_eq!(save(files, "shop.yaml", "x", Some(&second.hash())), Err(NotSaved::Changed(None)));
         });
     }
@@ -419,8 +458,10 @@ mod tests {
     }
 
     #[test]
-    fn an_account_leaves_room_for_others() {
-        both(|files| {
+    fn an_account_leaves_room_for_others_in_a_shared_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let files = &ModelFiles::new(ModelsIn::Shared(folder.path().join("models")));
+        {
             let by = |account: &'static str, name: &str, text: &str, over: Option<&str>| {
                 files.write(Save { name, text, over, by: Some(account) })
             };
@@ -435,14 +476,36 @@ mod tests {
             assert!(refused(by("a", "more.yaml", "x", None)));
             let theirs = by("b", "more.yaml", "x", None).unwrap();
             assert!(refused(by("a", "more.yaml", "xx", Some(&theirs.hash()))), "it becomes a's");
-            let own = files.read("m0.yaml").unwrap().unwrap();
+            let own = files.read("m0.yaml", Some("a")).unwrap().unwrap();
             let shorter = by("a", "m0.yaml", "x", Some(&own.hash())).unwrap();
-            files.delete("m0.yaml", &shorter.hash()).unwrap();
+            files.delete("m0.yaml", &shorter.hash(), Some("b")).unwrap();
             for number in 1..MODELS_EACH_MAX {
                 by("b", &format!("b{number}.yaml"), "x", None).unwrap();
             }
             assert!(refused(by("b", "one.yaml", "", None)));
             by("a", "one.yaml", "", None).unwrap();
+        }
+    }
+
+    #[test]
+    fn an_account_has_files_of_its_own_and_no_others() {
+        both(|files| {
+            let (one, other) = (Some("111111111111"), Some("222222222222"));
+            let by = |by, text: &str, over: Option<&str>| {
+                files.write(Save { name: "shop.yaml", text, over, by }).unwrap()
+            };
+            let (mine, theirs) = (by(one, "mine", None), by(other, "theirs", None));
+            let text = |account| files.read("shop.yaml", account).unwrap().map(|file| file.text);
+            assert_eq!(
+                (text(one), text(other), text(None)),
+                (Some("mine".to_owned()), Some("theirs".to_owned()), None)
+            );
+            assert_eq!((files.list(one).unwrap().len(), files.list(None)), (1, Ok(Vec::new())));
+            assert!(files.delete("shop.yaml", &theirs.hash(), one).is_err());
+            files.delete("shop.yaml", &mine.hash(), one).unwrap();
+            assert_eq!((text(one), text(other)), (None, Some("theirs".to_owned())));
+            let folder = files.folder(one);
+            assert!(folder.is_none_or(|folder| folder.ends_with("models/111111111111")));
         });
     }
 
@@ -462,7 +525,7 @@ mod tests {
                 "a\\b.yaml",
                 "ä.yaml",
             ] {
-                assert!(files.read(name).is_err(), "{name}");
+                assert!(files.read(name, None).is_err(), "{name}");
                 assert!(save(files, name, "", None).is_err(), "{name}");
             }
             for name in ["../a.json", "a/b.json", "", ".hidden"] {
@@ -481,8 +544,8 @@ mod tests {
         fs::create_dir(&models).unwrap();
         std::os::unix::fs::symlink(&secret, models.join("a.yaml")).unwrap();
         let files = ModelFiles::new(ModelsIn::Folder(models));
-        assert!(files.read("a.yaml").is_err());
-        assert_eq!(files.list(), Ok(Vec::new()));
+        assert!(files.read("a.yaml", None).is_err());
+        assert_eq!(files.list(None), Ok(Vec::new()));
         assert!(files.data_file("a.yaml").is_err());
         assert!(save(&files, "a.yaml", "x", None).is_err());
         assert_eq!(fs::read_to_string(&secret).unwrap(), "secret");

@@ -4,12 +4,16 @@ use hyper::StatusCode;
 use keywright_model::json::Json;
 use keywright_model::{At, Fault};
 
+use super::Unpermitted;
+
 /// The kinds of errors; pages decide by them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// Not a request of the studio's own page, or not of this account.
     Foreign,
     SignedOut,
+    /// The visitor's policies do not allow it.
+    Denied,
     ReadOnly,
     /// The page is of another build of the server.
     StaleBuild,
@@ -29,6 +33,7 @@ impl Kind {
         match self {
             Self::Foreign => "foreign",
             Self::SignedOut => "signed-out",
+            Self::Denied => "denied",
             Self::ReadOnly => "read-only",
             Self::StaleBuild => "stale-build",
             Self::Changed => "changed",
@@ -43,7 +48,7 @@ impl Kind {
 
     pub(super) fn status(self) -> StatusCode {
         let code = match self {
-            Self::Foreign | Self::ReadOnly => 403,
+            Self::Foreign | Self::Denied | Self::ReadOnly => 403,
             Self::SignedOut => 401,
             Self::StaleBuild | Self::Changed => 409,
             Self::NotFound => 404,
@@ -104,6 +109,25 @@ impl Refusal {
             error.set(name, value.clone());
         }
         Json::object([("error", error)])
+    }
+}
+
+/// The member of an error that says which statements decided.
+pub(super) const EXPLANATION: &str = "explanation";
+
+impl From<Unpermitted> for Refusal {
+    fn from(reason: Unpermitted) -> Self {
+        match reason {
+            Unpermitted::SignedOut(text) => Self::new(Kind::SignedOut, text),
+            Unpermitted::Denied { text, explanation } => {
+                let denied = Self::new(Kind::Denied, text);
+                match explanation {
+                    Some(explanation) => denied.with(EXPLANATION, explanation),
+                    None => denied,
+                }
+            }
+            Unpermitted::Failed(error) => Self::new(Kind::Internal, error.message),
+        }
     }
 }
 

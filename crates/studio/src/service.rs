@@ -12,7 +12,9 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::FutureExt as _;
 use hyper::body::{Body as _, Incoming};
-use hyper::header::{AUTHORIZATION, CACHE_CONTROL, CONTENT_ENCODING, HeaderName, HeaderValue, VARY};
+use hyper::header::{
+    AUTHORIZATION, CACHE_CONTROL, CONTENT_ENCODING, HeaderName, HeaderValue, USER_AGENT, VARY,
+};
 use hyper::http::request::Parts;
 use hyper::{Request, Response, StatusCode};
 use keywright_connection::body::{self, BodyBudgets, BodyFault};
@@ -48,8 +50,8 @@ use super::reply::{self, Reply};
 use super::sessions::{Failed, Session, Sessions};
 use super::workers::{Asked, Ended, ModelCall, Workers};
 use super::{
-    Access, Api, Call, Called, EventSourcesCall, KeywrightCall, KeywrightOperation, MonitoringCall,
-    Surroundings, assets, members, tables,
+    Access, Api, Call, Called, EventSourcesCall, KeywrightCall, KeywrightOperation, MonitoringCall, Right,
+    Surroundings, Visit, assets, members, tables,
 };
 use crate::StudioConfig;
 use crate::limits::{
@@ -108,7 +110,7 @@ pub struct Studio {
 /// Who calls.
 #[derive(Clone, Debug)]
 struct Visitor {
-    caller: Caller,
+    visit: Visit,
     session: Option<Session>,
     /// What the account of the session may take.
     portion: Option<Arc<Portion>>,
@@ -159,7 +161,7 @@ impl Studio {
         };
         let answers = Budget::new(STUDIO_ANSWERS_BYTES, wait);
         Self {
-            workers: Arc::new(Workers::of_studio(shared.models.folder())),
+            workers: Arc::new(Workers::of_studio()),
             shared: Arc::new(shared),
             guard: Guard { hosts: config.hosts, scheme },
             sessions: Sessions::default(),
@@ -250,7 +252,7 @@ impl Studio {
             let text = "the page is of another build of the server: reload it";
             return Err(Refusal::new(Kind::StaleBuild, text));
         }
-        let visitor = match self.visitor(head) {
+        let visitor = match self.visitor(head, client) {
             Ok(visitor) => Some(visitor),
             Err(_) if matches!(name, STATE | SIGN_IN) => None,
             Err(refusal) => {
@@ -305,9 +307,9 @@ impl Studio {
         match (name, visitor) {
             (STATE, visitor) => {
                 let answers = self.answers_of(visitor.as_ref());
-                Ok(reply::whole_json(answers.keep(self.state(visitor).compact())?))
+                Ok(reply::whole_json(answers.keep(self.state(visitor).await.compact())?))
             }
-            (SIGN_IN, _) => self.sign_in(head, &body, client).map(|json| reply::json(&json)),
+            (SIGN_IN, _) => self.sign_in(head, &body, client).await.map(|json| reply::json(&json)),
             (_, None) => Err(signed_out()),
             (SIGN_OUT, Some(_)) => {
                 if let Some(token) = bearer(head) {
@@ -326,7 +328,7 @@ impl Studio {
     }
 
     /// Who calls and from which place; a session limits both to its own.
-    fn visitor(&self, head: &Parts) -> Result<Visitor, Refusal> {
+    fn visitor(&self, head: &Parts, client: &Client) -> Result<Visitor, Refusal> {
         let part = |name: &HeaderName| head.headers.get(name).map(|value| visible(value).unwrap_or_default());
         let session = if self.shared.api.verifies() {
             let token = bearer(head).ok_or_else(signed_out)?;
@@ -350,7 +352,10 @@ impl Studio {
         let signer = session.as_ref().map(|session| session.principal.clone());
         let caller = Caller { namespace, principal: signer.unwrap_or(Principal::Account) };
         let portion = session.as_ref().map(|session| self.portions.of(&session.account));
-        Ok(Visitor { caller, session, portion })
+        let user_agent = head.headers.get(USER_AGENT).and_then(visible).map(Arc::from);
+        let pass = session.as_ref().and_then(|session| session.pass.clone());
+        let visit = Visit { caller, pass, ip: client.ip, user_agent };
+        Ok(Visitor { visit, session, portion })
     }
 
     /// The memory for answers as this visitor may use it.
@@ -359,7 +364,7 @@ impl Studio {
     }
 
     /// Exchanges a signature over this very request for a token.
-    fn sign_in(&self, head: &Parts, body: &[u8], client: &Client) -> Result<Json, Refusal> {
+    async fn sign_in(&self, head: &Parts, body: &[u8], client: &Client) -> Result<Json, Refusal> {
         if !self.shared.api.verifies() {
             return Err(Refusal::fault("this server has no credentials: nobody needs to sign in"));
         }
@@ -381,32 +386,33 @@ impl Studio {
             headers: &headers,
             body,
         };
-        let (caller, signature) = self.shared.api.signer(&signed).map_err(|error| {
+        let by = self.shared.api.sign_in(signed).await.map_err(|error| {
             self.refused.count(Cause::FailedSignature);
             match self.sessions.note_failure(client.address, now_ms) {
                 Failed::Counted => Refusal::new(Kind::SignedOut, error.message),
                 Failed::TooOften => Refusal::new(Kind::Busy, "too many failures: try again in a minute"),
             }
         })?;
-        if !self.sessions.first_use(caller.namespace.account.as_str(), &signature, now_ms) {
+        if !self.sessions.first_use(&by.arn, &by.signature, now_ms) {
             return Err(Refusal::new(Kind::SignedOut, "this signature was used before: sign a new request"));
         }
         client.admit();
-        let Caller { namespace, principal } = caller;
-        let (token, session) = self.sessions.begin(namespace.account.as_str(), principal, now_ms);
+        let (token, session) = self.sessions.begin(by, now_ms);
         Ok(Json::object([
             ("token", Json::text(token)),
             ("account", Json::text(session.account)),
+            ("arn", Json::text(session.arn)),
             ("endsMs", Json::number(session.ends_ms)),
         ]))
     }
 
-    fn state(&self, visitor: Option<Visitor>) -> Json {
+    async fn state(&self, visitor: Option<Visitor>) -> Json {
         let needed = self.shared.api.verifies();
         let session = visitor.as_ref().and_then(|visitor| visitor.session.as_ref());
         let sign_in = Json::object([
             ("needed", Json::Bool(needed)),
             ("account", session.map_or(Json::Null, |session| Json::text(&session.account))),
+            ("arn", session.map_or(Json::Null, |session| Json::text(&session.arn))),
             ("endsMs", session.map_or(Json::Null, |session| Json::number(session.ends_ms))),
         ]);
         let mut state = Json::object([
@@ -415,8 +421,7 @@ impl Studio {
             ("signIn", sign_in),
         ]);
         if let Some(visitor) = visitor {
-            for (name, value) in endpoints::state(&self.shared, &visitor.caller.namespace, visitor.account())
-            {
+            for (name, value) in endpoints::state(&self.shared, &visitor.visit, visitor.account()).await {
                 state.set(name, value);
             }
         }
@@ -435,7 +440,7 @@ impl Studio {
             return Err(Refusal::new(Kind::NotFound, format!("there is no operation {name}")));
         };
         let fields = RequestHead::read(&head.headers);
-        let call = Call { operation, caller: visitor.caller, body, access: self.shared.access };
+        let call = Call { operation, visit: visitor.visit, body, access: self.shared.access };
         answered(self.shared.api.call(call, fields).await)
     }
 
@@ -448,7 +453,7 @@ impl Studio {
         visitor: Visitor,
     ) -> Result<Response<Reply>, Refusal> {
         let fields = RequestHead::read(&head.headers);
-        let call = MonitoringCall { operation, caller: visitor.caller, body, access: self.shared.access };
+        let call = MonitoringCall { operation, visit: visitor.visit, body, access: self.shared.access };
         answered(self.shared.api.monitor(call, fields).await)
     }
 
@@ -464,7 +469,7 @@ impl Studio {
         let (method, mapping) = line.split_once('/').unwrap_or((line, ""));
         let fields = RequestHead::read(&head.headers);
         let access = self.shared.access;
-        let call = EventSourcesCall { method, mapping, caller: visitor.caller, body, access };
+        let call = EventSourcesCall { method, mapping, visit: visitor.visit, body, access };
         answered(self.shared.api.event_sources(call, fields).await)
     }
 
@@ -480,7 +485,7 @@ impl Studio {
             return Err(Refusal::new(Kind::NotFound, format!("there is no call {KEYWRIGHT}/{name}")));
         };
         let fields = RequestHead::read(&head.headers);
-        let call = KeywrightCall { operation, caller: visitor.caller, body, access: self.shared.access };
+        let call = KeywrightCall { operation, visit: visitor.visit, body, access: self.shared.access };
         answered(self.shared.api.call_keywright(call, fields).await)
     }
 
@@ -497,6 +502,9 @@ impl Studio {
         };
         if endpoint.access == Access::Write && self.shared.access == Access::Read {
             return Err(read_only());
+        }
+        if endpoint.is_about_models() {
+            self.shared.api.permit(&visitor.visit, Right::UseModels).await?;
         }
         let who = visitor.who(head, client);
         match endpoint.way {
@@ -526,10 +534,12 @@ impl Studio {
             (Way::Heavy(_), Access::Write) => (Pace::Changing, JOB_SECONDS_MAX, MODEL_UNDO_MS_MAX),
         };
         let (api, access) = (Arc::clone(&self.shared.api), self.shared.access);
+        let asked = || Asked { api, access, visit: visitor.visit.clone() };
         ModelCall {
             name: endpoint.name,
             pace,
-            tables: Some(Asked { api, access, caller: visitor.caller.clone() }),
+            tables: endpoint.asks_database.then(asked),
+            folder: self.shared.models.folder(visitor.account()),
             time: Duration::from_secs(seconds),
             grace: Duration::from_millis(grace_ms),
             answers: self.answers_of(Some(visitor)),
@@ -546,7 +556,7 @@ impl Studio {
     ) -> Result<Response<Reply>, Refusal> {
         let answers = self.answers_of(Some(&visitor));
         let (account, body_bytes) = (visitor.account().map(str::to_owned), body.len());
-        let context = Context { shared: Arc::clone(&self.shared), caller: visitor.caller, account };
+        let context = Context { shared: Arc::clone(&self.shared), visit: visitor.visit, account };
         let work = move || match members::parse_within(&body, OWN_VALUES_MAX)
             .and_then(|json| run(&context, &json))
         {
@@ -599,6 +609,7 @@ impl Serving for Studio {
 fn answered(called: Called) -> Result<Response<Reply>, Refusal> {
     match called {
         Called::Changes => Err(read_only()),
+        Called::SignedOut(text) => Err(Refusal::new(Kind::SignedOut, text)),
         Called::Answered { response, took } => {
             let mut response = response.map(Reply::Whole);
             let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);

@@ -4,19 +4,20 @@
 //! know how a signature is verified (`auth`).
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use keywright_connection::client::Address;
 use keywright_connection::limits::FAILED_ADDRESSES_MAX;
 use keywright_engine::Principal;
 use keywright_process::environment;
 
+use super::{Pass, SignedIn};
 use crate::limits::{SESSION_IDLE_MS, SESSIONS_EACH_MAX, SIGN_IN_FAILURES_MAX, SIGN_IN_WINDOW_MS};
 
 /// Time for which a signature in a header is accepted: 15 minutes before and after the time that it names.
 const SIGNATURE_VALID_MS: u64 = 30 * 60_000;
 
-/// Signatures of an account that are remembered as used; only who has a key makes any.
+/// Signatures of a principal that are remembered as used; only who has a key makes any.
 const USED_SIGNATURES_MAX: usize = 4_096;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,8 +27,22 @@ pub(super) struct Session {
     pub(super) account: String,
     /// Who signed in: in whose name its calls are made.
     pub(super) principal: Principal,
+    /// The ARN of who signed in.
+    pub(super) arn: String,
+    /// The key of a user or session.
+    pub(super) pass: Option<Arc<Pass>>,
     /// When it ends unless it is used before.
     pub(super) ends_ms: u64,
+    /// When the session of the key ends, used or not.
+    expires_ms: Option<u64>,
+}
+
+impl Session {
+    /// Ends so long after this use, or with the session of its key.
+    fn end_after(&self, now_ms: u64) -> u64 {
+        let idle = now_ms + SESSION_IDLE_MS;
+        self.expires_ms.map_or(idle, |expires_ms| expires_ms.min(idle))
+    }
 }
 
 #[derive(Debug, Default)]
@@ -36,7 +51,7 @@ struct State {
     begun: u64,
     /// The times of each address's last failures.
     failures: HashMap<Address, VecDeque<u64>>,
-    /// The signatures of each account that signed in, and when, the oldest first.
+    /// The signatures of each principal that signed in, and when, the oldest first.
     used: HashMap<String, VecDeque<(String, u64)>>,
 }
 
@@ -57,16 +72,25 @@ impl Sessions {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Begins a session and returns its token: 256 random bits. Of too many sessions of the account the one
-    /// unused for longest ends. Those of other accounts go on.
-    pub(super) fn begin(&self, account: &str, principal: Principal, now_ms: u64) -> (String, Session) {
+    /// Begins a session and returns its token: 256 random bits. Of too many sessions of one principal the one
+    /// unused for longest ends. Those of others go on.
+    pub(super) fn begin(&self, by: SignedIn, now_ms: u64) -> (String, Session) {
         let token = format!("{:032x}{:032x}", environment::random_u128(), environment::random_u128());
+        let SignedIn { caller, pass, arn, expires_ms, .. } = by;
         let mut state = self.state();
         state.begun += 1;
-        let (number, ends_ms) = (state.begun, now_ms + SESSION_IDLE_MS);
-        let session = Session { number, account: account.to_owned(), principal, ends_ms };
+        let mut session = Session {
+            number: state.begun,
+            account: caller.namespace.account.to_string(),
+            principal: caller.principal,
+            arn,
+            pass: pass.map(Arc::new),
+            ends_ms: now_ms,
+            expires_ms,
+        };
+        session.ends_ms = session.end_after(now_ms);
         state.sessions.retain(|_, session| session.ends_ms > now_ms);
-        let own = || state.sessions.iter().filter(|(_, session)| session.account == account);
+        let own = || state.sessions.iter().filter(|(_, other)| other.arn == session.arn);
         if own().count() >= SESSIONS_EACH_MAX {
             let oldest = own().min_by_key(|(_, session)| (session.ends_ms, session.number));
             if let Some(oldest) = oldest.map(|(token, _)| token.clone()) {
@@ -85,7 +109,7 @@ impl Sessions {
             state.sessions.remove(token);
             return None;
         }
-        session.ends_ms = now_ms + SESSION_IDLE_MS;
+        session.ends_ms = session.end_after(now_ms);
         Some(session.clone())
     }
 
@@ -94,10 +118,10 @@ impl Sessions {
     }
 
     /// Notes that a verified signature signs in; false if it did before. It can be replayed while its time is
-    /// accepted. Of too many signatures of an account the one used first is forgotten.
-    pub(super) fn first_use(&self, account: &str, signature: &str, now_ms: u64) -> bool {
+    /// accepted. Of too many signatures of a principal the one used first is forgotten.
+    pub(super) fn first_use(&self, arn: &str, signature: &str, now_ms: u64) -> bool {
         let mut state = self.state();
-        let used = state.used.entry(account.to_owned()).or_default();
+        let used = state.used.entry(arn.to_owned()).or_default();
         while used.front().is_some_and(|(_, time)| time + SIGNATURE_VALID_MS <= now_ms) {
             used.pop_front();
         }
@@ -134,7 +158,7 @@ impl Sessions {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
+    use keywright_engine::{AccountId, Caller, Namespace, Region};
 
     use super::*;
 
@@ -142,19 +166,39 @@ mod tests {
         Principal::AccessKey(Arc::from(id))
     }
 
+    fn by(account: &str, id: &str) -> SignedIn {
+        let namespace = Namespace { account: AccountId::from(account), region: Region::stored("us-east-1") };
+        let caller = Caller { namespace, principal: key(id) };
+        let arn = format!("arn:aws:iam::{account}:root");
+        SignedIn { caller, pass: None, arn, expires_ms: None, signature: String::new() }
+    }
+
     #[test]
     fn a_session_ends_when_it_is_idle_or_signed_out() {
         let sessions = Sessions::default();
-        let (token, session) = sessions.begin("123456789012", key("AKIDA"), 5);
+        let (token, session) = sessions.begin(by("123456789012", "AKIDA"), 5);
         assert_eq!((token.len(), session.ends_ms), (64, 5 + SESSION_IDLE_MS));
         let used = sessions.used(&token, SESSION_IDLE_MS).unwrap();
         assert_eq!(used.ends_ms, 2 * SESSION_IDLE_MS);
         assert_eq!(used.principal, key("AKIDA"), "its calls are in the name of the key that signed in");
         assert_eq!(sessions.used(&token, 2 * SESSION_IDLE_MS), None);
         assert_eq!(sessions.used(&token, 6), None, "once ended it stays so");
-        let (other, _) = sessions.begin("123456789012", key("AKIDB"), 5);
+        let (other, _) = sessions.begin(by("123456789012", "AKIDB"), 5);
         sessions.end(&other);
         assert_eq!(sessions.used(&other, 5), None);
+    }
+
+    #[test]
+    fn a_session_ends_with_the_session_of_its_key_however_often_it_is_used() {
+        let sessions = Sessions::default();
+        let expires_ms = Some(SESSION_IDLE_MS / 2);
+        let (token, session) = sessions.begin(SignedIn { expires_ms, ..by("123456789012", "ASIA") }, 5);
+        assert_eq!(Some(session.ends_ms), expires_ms);
+        assert_eq!(
+            sessions.used(&token, SESSION_IDLE_MS / 2 - 1).map(|used| Some(used.ends_ms)),
+            Some(expires_ms)
+        );
+        assert_eq!(sessions.used(&token, SESSION_IDLE_MS / 2), None);
     }
 
     #[test]
@@ -205,10 +249,10 @@ mod tests {
     #[test]
     fn sign_ins_of_an_account_end_its_own_oldest_session_and_none_of_another() {
         let sessions = Sessions::default();
-        let (first, _) = sessions.begin("a", key("a"), 0);
-        let (other, _) = sessions.begin("b", key("b"), 0);
+        let (first, _) = sessions.begin(by("a", "a"), 0);
+        let (other, _) = sessions.begin(by("b", "b"), 0);
         for time in 1..=u64::try_from(SESSIONS_EACH_MAX).unwrap() {
-            sessions.begin("a", key("a"), time);
+            sessions.begin(by("a", "a"), time);
         }
         assert_eq!(sessions.used(&first, 10), None);
         assert!(sessions.used(&other, 10).is_some());

@@ -11,8 +11,10 @@ use keywright_connection::limits::Limits;
 pub enum ModelsIn {
     /// Until the process ends.
     Memory,
-    /// In files of this folder.
+    /// In files of this folder. Where visitors sign in, each account has a folder of its own in it.
     Folder(PathBuf),
+    /// In files of this folder, which all accounts share.
+    Shared(PathBuf),
 }
 
 /// The studio. Invariant: without credentials its address is loopback, unless `--allow-anonymous-network` is

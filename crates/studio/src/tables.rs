@@ -21,11 +21,17 @@ pub(super) struct ApiError {
     /// Without the namespace.
     pub(super) kind: String,
     pub(super) text: String,
+    /// Which statements denied the request.
+    explanation: Option<Json>,
 }
 
 impl From<ApiError> for Refusal {
     fn from(error: ApiError) -> Self {
-        Self::new(Kind::Faults, format!("{}: {}", error.kind, error.text))
+        let refusal = Self::new(Kind::Faults, format!("{}: {}", error.kind, error.text));
+        match error.explanation {
+            Some(explanation) => refusal.with(refusal::EXPLANATION, explanation),
+            None => refusal,
+        }
     }
 }
 
@@ -50,6 +56,7 @@ impl Tables {
         let kind = json.str_at("__type").unwrap_or_default();
         let text = json.str_at("message").or_else(|| json.str_at("Message")).unwrap_or_default();
         let kind = kind.rsplit('#').next().unwrap_or_default().to_owned();
-        Ok(Err(ApiError { kind, text: text.to_owned() }))
+        let explanation = json.get(refusal::EXPLANATION).cloned();
+        Ok(Err(ApiError { kind, text: text.to_owned(), explanation }))
     }
 }

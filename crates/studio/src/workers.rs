@@ -1,7 +1,6 @@
 //! The processes that execute calls on models (`worker`): started when one is needed, kept for the next call,
 //! ended with their client, after a time without use and with the program that started them.
 
-use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -13,7 +12,7 @@ use bytes::Bytes;
 use http_body_util::BodyExt as _;
 use hyper::StatusCode;
 use keywright_connection::request_head::RequestHead;
-use keywright_engine::Caller;
+use keywright_model::json::Json;
 use keywright_process::io_fault::Explained;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
@@ -26,7 +25,7 @@ use super::frames::{CHANGES, ERROR, HEAD_BYTES_MAX, Head, Kind, OK};
 use super::jobs::Pace;
 use super::portions::Answers;
 use super::refusal::{self, Refusal, cancelled, internal};
-use super::{Access, Api, Call, Called, tables};
+use super::{Access, Api, Call, Called, Visit, tables};
 use crate::limits::{
     MODEL_ANSWER_BYTES_MAX, MODEL_ASKED_BYTES_MAX, MODEL_PROCESS_BYTES_MAX, MODEL_PROCESS_IDLE_SECONDS_MAX,
     MODEL_PROCESSES_MAX,
@@ -50,6 +49,9 @@ pub struct ModelCall {
     pub pace: Pace,
     /// Whose tables it may ask for; none if it may not.
     pub tables: Option<Asked>,
+    /// The folder of models whose files it may read, if it is not that of all calls. A process serves calls of
+    /// one folder alone.
+    pub folder: Option<PathBuf>,
     /// How long it may take.
     pub time: Duration,
     /// How long it may go on after it was cancelled.
@@ -65,8 +67,8 @@ pub struct Asked {
     pub api: Arc<dyn Api>,
     /// Whether it may be changed.
     pub access: Access,
-    /// Whose tables they are.
-    pub caller: Caller,
+    /// Who asks.
+    pub visit: Visit,
 }
 
 /// Why there is no result.
@@ -86,6 +88,7 @@ struct Process {
     child: Child,
     /// What it has last executed: the next call of the kind may find what it needs there.
     pace: Pace,
+    folder: Option<PathBuf>,
     _counted: Counted,
     input: ChildStdin,
     output: BufReader<ChildStdout>,
@@ -116,16 +119,18 @@ type Idle = Arc<Mutex<Vec<Process>>>;
 
 /// The processes of this program. How many calls there are at a time is their callers' matter.
 pub struct Workers {
-    /// What a process is started with.
-    arguments: Vec<OsString>,
+    /// What a process is started as.
+    what: &'static str,
+    /// The folder of calls that name none.
+    folder: Option<PathBuf>,
     idle: Idle,
     all: Arc<AtomicUsize>,
 }
 
 impl Workers {
-    /// Processes for the studio's calls, with the folder of models, if there is one.
-    pub(super) fn of_studio(folder: Option<PathBuf>) -> Self {
-        Self::new(super::worker::STUDIO, folder)
+    /// Processes for the studio's calls.
+    pub(super) fn of_studio() -> Self {
+        Self::new(super::worker::STUDIO, None)
     }
 
     /// Processes for the tools of `keywright mcp`.
@@ -133,9 +138,8 @@ impl Workers {
         Self::new(super::worker::TOOLS, Some(folder))
     }
 
-    fn new(what: &str, folder: Option<PathBuf>) -> Self {
-        let arguments = [OsString::from(what)].into_iter().chain(folder.map(OsString::from)).collect();
-        Self { arguments, idle: Idle::default(), all: Arc::default() }
+    fn new(what: &'static str, folder: Option<PathBuf>) -> Self {
+        Self { what, folder, idle: Idle::default(), all: Arc::default() }
     }
 
     /// Executes a call, with its lines of progress. If this is dropped its process ends.
@@ -146,7 +150,7 @@ impl Workers {
         lines: Option<&mpsc::Sender<Bytes>>,
         cancel: &Cancel,
     ) -> Result<Ended, Refusal> {
-        let mut process = self.process(call.pace)?;
+        let mut process = self.process(call.pace, call.folder.as_ref().or(self.folder.as_ref()))?;
         match converse(&mut process, call, body, lines, cancel).await {
             Ok(ended) => {
                 self.keep(process);
@@ -157,8 +161,8 @@ impl Workers {
         }
     }
 
-    fn process(&self, pace: Pace) -> Result<Process, Refusal> {
-        while let Some(mut process) = self.idle_of(pace) {
+    fn process(&self, pace: Pace, folder: Option<&PathBuf>) -> Result<Process, Refusal> {
+        while let Some(mut process) = self.idle_of(pace, folder) {
             if let Some(end) = process.end.take() {
                 end.abort();
             }
@@ -167,27 +171,29 @@ impl Workers {
                 return Ok(process);
             }
         }
-        self.start(pace).map_err(|error| {
+        self.start(pace, folder).map_err(|error| {
             tracing::error!("cannot start a process for calls on models: {}", Explained(&error));
             internal()
         })
     }
 
-    /// The process of this kind that was used last. Without one, an idle one of another kind ends if there
+    /// The process of this kind and folder that was used last. Without one, an idle one of another kind ends if there
     /// are as many as there may be.
-    fn idle_of(&self, pace: Pace) -> Option<Process> {
+    fn idle_of(&self, pace: Pace, folder: Option<&PathBuf>) -> Option<Process> {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let is_light = |pace: Pace| pace == Pace::Light;
-        let found = idle.iter().rposition(|process| is_light(process.pace) == is_light(pace));
+        let is_wanted =
+            |process: &Process| is_light(process.pace) == is_light(pace) && process.folder.as_ref() == folder;
+        let found = idle.iter().rposition(is_wanted);
         if found.is_none() && self.all.load(Ordering::SeqCst) >= MODEL_PROCESSES_MAX && !idle.is_empty() {
             drop(idle.remove(0));
         }
         found.map(|position| idle.remove(position))
     }
 
-    fn start(&self, pace: Pace) -> io::Result<Process> {
+    fn start(&self, pace: Pace, folder: Option<&PathBuf>) -> io::Result<Process> {
         let mut command = Command::new(program()?);
-        command.args(&self.arguments);
+        command.arg(self.what).args(folder);
         // It needs no variable, and must not have those with secrets. A signal from the terminal is for the
         // server, which ends its processes in order.
         command.env_clear().stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
@@ -200,7 +206,8 @@ impl Workers {
         let (input, output) = streams.ok_or(io::ErrorKind::BrokenPipe)?;
         let counted = Counted::new(&self.all);
         let output = BufReader::new(output);
-        Ok(Process { child, pace, _counted: counted, input, output, line: Vec::new(), end: None })
+        let folder = folder.cloned();
+        Ok(Process { child, pace, folder, _counted: counted, input, output, line: Vec::new(), end: None })
     }
 
     /// Keeps a process for the next call, for a while.
@@ -276,10 +283,15 @@ impl Asked {
     /// The database's answer, with its name.
     async fn ask(&self, operation: &str, body: Vec<u8>) -> Option<(&'static str, Bytes)> {
         let operation = tables::operation(operation)?;
-        let (caller, body) = (self.caller.clone(), Bytes::from(body));
-        let call = Call { operation, caller, body, access: self.access };
+        let (visit, body) = (self.visit.clone(), Bytes::from(body));
+        let call = Call { operation, visit, body, access: self.access };
         match self.api.call(call, RequestHead::default()).await {
             Called::Changes => Some((CHANGES, Bytes::new())),
+            Called::SignedOut(text) => {
+                let kind = Json::text("UnrecognizedClientException");
+                let error = Json::object([("__type", kind), ("message", Json::text(text))]);
+                Some((ERROR, Bytes::from(error.compact())))
+            }
             Called::Answered { response, .. } => {
                 let name = if response.status().is_success() { OK } else { ERROR };
                 let body = response.into_body().collect().await.ok()?;

@@ -8,9 +8,10 @@
 use keywright_engine::{Caller, Engine, Principal};
 use keywright_semantics::error::{Error, ErrorKind};
 use keywright_semantics::messages::auth;
+use keywright_semantics::operation::Operation;
 use keywright_semantics::request::Request;
 use keywright_semantics::response::Response;
-use keywright_semantics::touches::Touches;
+use keywright_semantics::touches::{Action, Touches};
 use keywright_semantics::{event_sources, monitoring, scaling};
 
 use super::auth::Signer;
@@ -41,9 +42,25 @@ impl Asker {
         Self { judge, ..self }
     }
 
-    /// The account itself, in the studio.
-    pub(super) const fn of_studio(caller: Caller, access: Access) -> Self {
-        Self { caller, access, judge: None }
+    /// Denies a request that is not well-formed to a caller who may not do that at all, if its head says what
+    /// it is for.
+    pub(super) fn permit(&self, action: Option<Action>) -> Result<(), Error> {
+        match (&self.judge, action) {
+            (Some(judge), Some(action)) => judge.permit(&Touches::account(action)),
+            (None, _) | (_, None) => Ok(()),
+        }
+    }
+
+    /// A visitor of the studio; the account itself without a judge.
+    pub(super) fn of_studio(caller: Caller, access: Access, judge: Option<Judge>) -> Self {
+        Self { caller, access, judge: judge.map(Box::new) }
+    }
+
+    /// The same for an operation of DynamoDB, which may be a transaction.
+    #[must_use]
+    pub(super) fn of_operation(self, operation: Operation) -> Self {
+        let judge = self.judge.map(|judge| Box::new(judge.of_operation(operation)));
+        Self { judge, ..self }
     }
 }
 

@@ -15,9 +15,11 @@ use keywright_semantics::place::{DEFAULT_ACCOUNT, RegionName, is_account};
 use keywright_wire::sigv4::{
     Claim, Keyring, SignedRequest, SigningKeys, TimeCheck, TimeMs, check_key, read_claim, verify_signature,
 };
+use ring::hmac;
 
 use super::credentials::Credential;
 use super::rights::Rights;
+use crate::process::environment;
 
 /// How requests are authenticated.
 #[derive(Debug)]
@@ -71,6 +73,13 @@ impl Authenticator {
         }
     }
 
+    /// The account of a key of the file, if this is its secret.
+    pub(super) fn account_by_secret(&self, access_key_id: &str, secret: &str) -> Option<&str> {
+        let Self::Keys { credentials, .. } = self else { return None };
+        let credential = credentials.0.get(access_key_id)?;
+        is_same(&credential.secret_access_key, secret).then_some(credential.account.as_str())
+    }
+
     /// Checks the claim in a request's head. Without keys it reads neither the clock nor any header but those
     /// of the claim.
     pub(super) fn begin<'a>(
@@ -101,25 +110,6 @@ impl Authenticator {
                     signing_keys,
                 }))))
             }
-        }
-    }
-
-    /// The same for keys of the file alone.
-    pub(crate) fn check_claim<'a>(
-        &'a self,
-        request: &SignedRequest<'a>,
-        service: &'static str,
-        now: impl FnOnce() -> TimeMs,
-    ) -> Result<CheckedClaim<'a>, Error> {
-        match (self.begin(request, service, now)?, self) {
-            (Begun::Checked(checked), _) => Ok(checked),
-            (Begun::Unknown(unknown), Self::Keys { credentials, .. }) => {
-                // It fails, because the file has no such key.
-                let secret = Cow::Borrowed(check_key(request, &unknown.claim, credentials)?);
-                let account = Cow::Borrowed(DEFAULT_ACCOUNT);
-                Ok(unknown.with(SignerKey { secret, account, rights: None }))
-            }
-            (Begun::Unknown(_), Self::Unverified) => unreachable!("without keys every key is known"),
         }
     }
 }
@@ -191,6 +181,12 @@ impl CheckedClaim<'_> {
             }
         }
     }
+}
+
+/// Compares secrets in a time that does not say where they differ.
+pub(super) fn is_same(secret: &str, given: &str) -> bool {
+    let key = hmac::Key::new(hmac::HMAC_SHA256, &environment::random_u128().to_be_bytes());
+    hmac::verify(&key, given.as_bytes(), hmac::sign(&key, secret.as_bytes()).as_ref()).is_ok()
 }
 
 fn namespace(account: &str, region: RegionName<'_>) -> Namespace {

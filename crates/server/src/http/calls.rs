@@ -13,6 +13,7 @@ use keywright_engine::{Caller, Namespace, Presence};
 use keywright_semantics::error::Error;
 use keywright_wire::Family;
 
+use super::admission::Asker;
 use super::auth::Signer;
 use super::branches::{self, Command, Refusal};
 use super::context::RequestContext;
@@ -29,7 +30,6 @@ use super::sets;
 use crate::clock::{Desk, endpoint as clock};
 use crate::connection::body;
 use crate::connection::refused::Cause;
-use crate::studio::Access;
 
 impl Service {
     /// Answers in which regions the caller's account has a table of a name.
@@ -62,38 +62,38 @@ impl Service {
         Ok(Answer::json(answer.into_bytes(), share))
     }
 
-    /// Shows the clock that stands, or advances it.
+    /// Shows the clock that stands, or advances it. With credentials the request must be signed; without, one
+    /// that advances it must have a header that pages of other origins cannot send.
     pub(super) async fn serve_clock(
         &self,
         context: &RequestContext<'_>,
         desk: &Desk,
         mut body: Incoming,
-    ) -> Answer {
-        let refused_clock = |status, message: &str| Answer::error(status, clock::refusal(message));
-        if context.head.method == Method::GET {
-            return Answer::json(clock::shown(desk.now_ms()), None);
+        trace: &mut Trace,
+    ) -> Result<Answer, Error> {
+        let shows = context.head.method == Method::GET;
+        if self.authenticator.verifies() {
+            let expected = (Family::DynamoDb, BodyForm::Short);
+            let signed = self.receive_signed(context, expected, body, trace).await?;
+            self.allow_own(context, &signed.signer, if shows { Own::GetClock } else { Own::MoveClock })?;
+            return Ok(if shows { clock_shown(desk) } else { advanced(desk, &signed.body).await });
+        }
+        if shows {
+            return Ok(clock_shown(desk));
         }
         if context.head.headers.get(clock::HEADER).is_none_or(|value| value != clock::HEADER_VALUE) {
             self.discard(context.head, &mut body, context.client).await;
             let (header, value) = (clock::HEADER, clock::HEADER_VALUE);
-            return refused_clock(403, &format!("send this request with the header {header}: {value}"));
+            return Ok(refused_clock(403, &format!("send this request with the header {header}: {value}")));
         }
         let mut hold = self.bodies.hold(self.trusts(context.client));
         let read = body::read(&mut body, clock::BODY_BYTES_MAX, &mut hold);
         let Some(Ok(sent)) = self.within_time(read, context.client).await else {
             let message = format!("the body is longer than {} bytes, or broken", clock::BODY_BYTES_MAX);
-            return refused_clock(400, &message);
+            return Ok(refused_clock(400, &message));
         };
         context.client.admit();
-        let by_ms = match clock::read(&sent) {
-            Ok(by_ms) => by_ms,
-            Err(message) => return refused_clock(400, &message),
-        };
-        if desk.advance(by_ms).await {
-            Answer::json(clock::shown(desk.now_ms()), None)
-        } else {
-            refused_clock(503, "the server stops")
-        }
+        Ok(advanced(desk, &sent).await)
     }
 
     /// Receives a call of our own and who signed it. With credentials it must be signed; without, it must
@@ -175,24 +175,30 @@ impl Service {
         trace: &mut Trace,
     ) -> Result<Answer, Error> {
         let signed = self.receive_signed(context, (Family::DynamoDb, BodyForm::Short), body, trace).await?;
-        self.allow_own(context, &signed.signer, call.action())?;
-        let (namespace, body) = (&signed.signer.caller.namespace, &signed.body);
-        match call {
-            SignedCall::Backups => {
-                let answer = self.backups_answer(namespace, body, Access::Write).await?;
-                answer.ok_or_else(internal_error)
-            }
-            SignedCall::Destinations => self.destinations_answer(namespace).await,
-            SignedCall::FindTable => self.regions_answer(namespace, body),
-            SignedCall::History => self.history_answer(namespace, body).await,
-            SignedCall::ImportErrors => self.import_errors_answer(namespace, body).await,
-            SignedCall::Jobs => self.jobs_answer(namespace, body).await,
-            SignedCall::Triggers => self.triggers_answer(namespace).await,
-            SignedCall::Rollback => {
-                let answer = self.rollback_answer(namespace, body, Access::Write).await?;
-                answer.ok_or_else(internal_error)
-            }
-        }
+        let judge = self.judge(context, &signed.signer)?;
+        let asker = Asker::of_network(signed.signer, judge);
+        self.answer_signed(call, &asker, &signed.body).await?.ok_or_else(internal_error)
+    }
+
+    /// Judges a call and answers it; none if it would change something and may not.
+    pub(super) async fn answer_signed(
+        &self,
+        call: SignedCall,
+        asker: &Asker,
+        body: &[u8],
+    ) -> Result<Option<Answer>, Error> {
+        asker.judge.as_ref().map_or(Ok(()), |judge| call.allow(judge, body))?;
+        let (namespace, access) = (&asker.caller.namespace, asker.access);
+        Ok(Some(match call {
+            SignedCall::Backups => return self.backups_answer(namespace, body, access).await,
+            SignedCall::Destinations => self.destinations_answer(namespace).await?,
+            SignedCall::FindTable => self.regions_answer(namespace, body)?,
+            SignedCall::History => self.history_answer(namespace, body).await?,
+            SignedCall::ImportErrors => self.import_errors_answer(namespace, body).await?,
+            SignedCall::Jobs => self.jobs_answer(namespace, body).await?,
+            SignedCall::Triggers => self.triggers_answer(namespace).await?,
+            SignedCall::Rollback => return self.rollback_answer(namespace, body, access).await,
+        }))
     }
 
     /// Begins, reads or ends a set of tables.
@@ -260,6 +266,23 @@ impl Service {
                 Err(Turned::of(branches::refusal(&command, fault)))
             }
         }
+    }
+}
+
+fn clock_shown(desk: &Desk) -> Answer {
+    Answer::json(clock::shown(desk.now_ms()), None)
+}
+
+fn refused_clock(status: u16, message: &str) -> Answer {
+    Answer::error(status, clock::refusal(message))
+}
+
+/// Advances the clock as a body says.
+async fn advanced(desk: &Desk, body: &[u8]) -> Answer {
+    match clock::read(body) {
+        Err(message) => refused_clock(400, &message),
+        Ok(by_ms) if desk.advance(by_ms).await => clock_shown(desk),
+        Ok(_) => refused_clock(503, "the server stops"),
     }
 }
 

@@ -23,6 +23,7 @@ use keywright_wire::GivenTags;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
+use super::explanations::Why;
 use super::rights::{Binding, Rights};
 use super::sessions::Session;
 use crate::process::environment;
@@ -51,6 +52,8 @@ pub(super) struct Judge {
     given: GivenTags,
     transaction: Option<Operation>,
     now: (String, String),
+    /// Where it says why it denies, if somebody wants to know.
+    why: Option<Why>,
 }
 
 /// What the first look says of a request that is not denied.
@@ -67,7 +70,18 @@ impl Judge {
         let binding = rights.binding(&engine);
         let now_ms = environment::now().0;
         let now = (iso(now_ms), (now_ms / 1000).to_string());
-        Self { rights, binding, engine, circumstances, given: GivenTags::default(), transaction: None, now }
+        let given = GivenTags::default();
+        Self { rights, binding, engine, circumstances, given, transaction: None, now, why: None }
+    }
+
+    /// The same, which says there why it denies.
+    #[must_use]
+    pub(super) fn explaining(self, why: Why) -> Self {
+        Self { why: Some(why), ..self }
+    }
+
+    pub(super) const fn namespace(&self) -> &Namespace {
+        &self.circumstances.namespace
     }
 
     /// The same with the tags that the request gives.
@@ -177,21 +191,46 @@ impl Judge {
         match decide(&question, &self.policies()) {
             Decision::Allow => Ok(Look::Allowed),
             Decision::Depends => Ok(Look::Depends),
-            Decision::Deny(denial) => Err(denied(&denial, &question)),
+            Decision::Deny(denial) => Err(self.denied(&denial, &question)),
+        }
+    }
+
+    fn denied(&self, denial: &Denial<'_>, question: &Question<'_>) -> Error {
+        if let Some(why) = &self.why {
+            why.note(denial, question, &self.policies());
+        }
+        denied(denial, question)
+    }
+
+    /// Judges what is about no items.
+    pub(super) fn permit(&self, touches: &Touches<'_>) -> Result<(), Error> {
+        match self.first_look(touches)? {
+            Look::Allowed => Ok(()),
+            Look::Depends => self.look_without_items(touches),
         }
     }
 
     /// Judges one of our own calls.
     pub(super) fn own_call(&self, own: Own) -> Result<(), Error> {
-        let (action, target) = (Action::Served(Verb::Own(own)), Target::Everything);
-        self.decided((action, &target), &self.context())
+        self.own_call_on((own, &Target::Everything), &self.context())
+    }
+
+    /// Judges one of our own calls on what it is about.
+    pub(super) fn own_call_on(
+        &self,
+        (own, target): (Own, &Target<'_>),
+        context: &Context<'_>,
+    ) -> Result<(), Error> {
+        let tags = self.tags_of(target);
+        let context = context.clone().with_resource_tags(&tags);
+        self.decided((Action::Served(Verb::Own(own)), target), &context)
     }
 
     /// The denial of a request that policies allow under conditions which nothing decides.
     pub(super) fn undecided(&self, action: Action<'_>, target: &Target<'_>) -> Error {
         let context = self.context();
         let question = Question { principal: &self.rights.principal, action, target, context: &context };
-        denied(&Denial::Implicit { layer: PolicyLayer::Identity }, &question)
+        self.denied(&Denial::Implicit { layer: PolicyLayer::Identity }, &question)
     }
 
     /// The denial of the first thing that a request touches.

@@ -13,7 +13,8 @@
 //!   (which: `own_call`; `branches`, `find_table`, `history`, `triggers`, and with bytes in `frames` and
 //!   `hex`: `sets`, `restores`) and `job_calls` (`backups`, `destinations`, `import_errors`, `jobs`,
 //!   `rollbacks`);
-//!   `studio_calls` without signatures. `copy_check`: what `dynamodb` asks the backup store before a restore.
+//!   `studio_calls` of `visitors` who signed in before, who read why they are denied (`explanations`);
+//!   `readers` of the management port. `copy_check`: what `dynamodb` asks the backup store before a restore.
 //! - `request_trace`, `request_metrics` and `request_log`: what is noted about a request.
 //!
 //! It does not know what any operation does, or how bytes arrive (`connection`).
@@ -31,6 +32,7 @@ pub(crate) mod credentials;
 mod destinations;
 mod dynamodb;
 mod event_sources;
+mod explanations;
 mod failed_signatures;
 pub(crate) mod find_table;
 pub(crate) mod frames;
@@ -44,6 +46,7 @@ pub(crate) mod jobs;
 mod judgement;
 mod monitoring;
 mod own_call;
+mod readers;
 mod receive;
 pub(crate) mod request_log;
 pub(crate) mod request_metrics;
@@ -61,6 +64,7 @@ pub(crate) mod sets;
 mod signers;
 mod studio_calls;
 pub(crate) mod triggers;
+mod visitors;
 pub(crate) mod web_guard;
 mod work;
 

@@ -4,6 +4,7 @@
 
 use hyper::body::Incoming;
 use keywright_semantics::error::Error;
+use keywright_semantics::monitoring::Operation;
 use keywright_semantics::touches::{Action, Touches};
 use keywright_wire::{
     Family, Protocol, decode_monitoring, render_common_error, render_fault, render_monitoring,
@@ -65,7 +66,10 @@ impl Service {
         let refused = |fault: &_| Answer::monitoring(render_fault(protocol, fault), protocol);
         let (operation, request) = match decoded {
             Ok(decoded) => decoded,
-            Err(fault) => return Ok(Some(refused(&fault))),
+            Err(fault) => {
+                asker.permit(Operation::from_name(operation).map(Action::Monitoring))?;
+                return Ok(Some(refused(&fault)));
+            }
         };
         let touches = Touches::account(Action::Monitoring(operation));
         let admitted = admit(asker, &touches, trace, |_| Ok(request))?;

@@ -16,6 +16,7 @@ use hyper::header::{
 };
 use hyper::{HeaderMap, Response, StatusCode};
 
+use keywright_model::json::Json;
 use keywright_wire::{
     EVENT_SOURCES_CONTENT_TYPE, IDENTITY_CONTENT_TYPE, Protocol, Rendered, RenderedIdentity, RenderedMapping,
     RenderedScaling, SCALING_CONTENT_TYPE,
@@ -142,6 +143,16 @@ impl Answer {
     #[must_use]
     pub(crate) fn holding(self, share: Option<Share>) -> Self {
         Self { share: share.filter(|_| self.body.len() > ANSWER_FREE_BYTES), ..self }
+    }
+
+    /// The same error with the explanation of a denial, for a page.
+    #[must_use]
+    pub(crate) fn explained(self, explanation: Option<&Json>) -> Self {
+        let Some(explanation) = explanation else { return self };
+        let body = std::str::from_utf8(&self.body).ok().and_then(|text| Json::parse(text).ok());
+        let Some(mut body @ Json::Object(_)) = body else { return self };
+        body.set("explanation", explanation.clone());
+        Self { body: body.compact().into_bytes(), ..self }
     }
 
     /// The service's response to a GET of a load balancer or browser, with the host that it was sent to.

@@ -4,6 +4,7 @@
 
 use hyper::body::Incoming;
 use keywright_semantics::error::Error;
+use keywright_semantics::scaling::Operation;
 use keywright_semantics::touches::{Action, Touches};
 use keywright_wire::{Family, decode_scaling, render_scaling, render_scaling_error, render_scaling_fault};
 
@@ -43,15 +44,18 @@ impl Service {
         trace: &mut Trace,
     ) -> Result<Answer, Error> {
         let signed = self.receive_signed(context, (Family::Scaling, BodyForm::Short), body, trace).await?;
+        let judge = self.judge(context, &signed.signer)?;
+        let asker = Asker::of_network(signed.signer, judge);
         let decode = || decode_scaling(operation, &signed.body);
         let (decoded, _memory) = self.decode_other(&signed.body, decode).await?;
         let (operation, request) = match decoded {
             Ok(decoded) => decoded,
-            Err(fault) => return Ok(Answer::scaling(render_scaling_fault(&fault))),
+            Err(fault) => {
+                asker.permit(Operation::from_name(operation).map(Action::Scaling))?;
+                return Ok(Answer::scaling(render_scaling_fault(&fault)));
+            }
         };
         let touches = Touches::account(Action::Scaling(operation));
-        let judge = self.judge(context, &signed.signer)?;
-        let asker = Asker::of_network(signed.signer, judge);
         let admitted = admit(asker, &touches, trace, |_| Ok(request))?;
         let admitted = admitted.expect("a caller who may write is admitted");
         let share = self.answer_share(answer_size::of_scaling(admitted.request())).await?;

@@ -190,6 +190,26 @@ impl<'r> Use<'r> {
     }
 }
 
+/// What conditions see of a call about one item of a table, all of whose attributes it reads, or about all its
+/// items: then a caller who may reach only some of them is denied, as where there is no such table.
+pub(super) fn item_context<'c>(judge: &'c Judge, table: &str, key: Option<&'c Item>) -> Context<'c> {
+    let unknown = || {
+        let mut context = judge.context().with(Known::Attributes, Value::Unknown);
+        for key in PARTITION_KEYS {
+            context = context.with(key, Value::Unknown);
+        }
+        context.with(Known::Select, Value::one("ALL_ATTRIBUTES"))
+    };
+    let (Some(key), Some(partition)) = (key, judge.partition_names(table, None)) else { return unknown() };
+    let names = key.keys().map(|name| Cow::Borrowed(name.as_str())).collect();
+    let mut context = judge.context().with(Known::Attributes, Value::Many(names));
+    for (known, name) in PARTITION_KEYS.into_iter().zip(&partition) {
+        let value = key.get(name).and_then(text);
+        context = context.with(known, value.map_or(Value::Unknown, |value| Value::Many(vec![value])));
+    }
+    context.with(Known::Select, Value::one("ALL_ATTRIBUTES"))
+}
+
 /// The value of a key as policies compare it.
 fn text(value: &AttributeValue) -> Option<Cow<'_, str>> {
     match value {

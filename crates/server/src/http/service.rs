@@ -218,7 +218,7 @@ impl Service {
         let context = RequestContext { head, fields, headers: &headers, client };
         let served = match (api, operation) {
             _ if let Some(call) = own => self.serve_own(&context, call, body, trace).await,
-            _ if let Some(clock) = clock => Ok(self.serve_clock(&context, clock, body).await),
+            _ if let Some(clock) = clock => self.serve_clock(&context, clock, body, trace).await,
             (Family::DynamoDb, _) => self.serve(&context, body, trace).await,
             (Family::EventSources, _) => Ok(self.serve_event_sources(&context, body, trace).await),
             (Family::Monitoring(protocol), operation) => {

@@ -11,7 +11,7 @@ use keywright_semantics::messages::auth;
 use keywright_wire::Family;
 use keywright_wire::sigv4::{SignedRequest, session_token};
 
-use super::auth::{Begun, CheckedClaim, Signer, SignerKey, Unknown};
+use super::auth::{Begun, CheckedClaim, Signer, SignerKey};
 use super::context::RequestContext;
 use super::judgement::{Circumstances, Judge};
 use super::rights::Rights;
@@ -36,43 +36,58 @@ impl Service {
         context: &RequestContext<'a>,
         family: Family,
     ) -> Result<CheckedClaim<'a>, Error> {
-        let request = context.signed(&[]);
-        let service = family.signature_service();
-        match self.authenticator.begin(&request, service, environment::now)? {
+        self.claimed(&context.signed(&[]), family).await
+    }
+
+    /// The same of a request by any way.
+    pub(super) async fn claimed<'a>(
+        &'a self,
+        request: &SignedRequest<'a>,
+        family: Family,
+    ) -> Result<CheckedClaim<'a>, Error> {
+        match self.authenticator.begin(request, family.signature_service(), environment::now)? {
             Begun::Checked(checked) => Ok(checked),
-            Begun::Unknown(unknown) => self.find_signer(unknown, &request).await,
+            Begun::Unknown(unknown) => {
+                let token = session_token(request);
+                let key = self.key_now(unknown.claim.access_key_id(), token.as_deref()).await?;
+                Ok(unknown.with(key))
+            }
         }
     }
 
-    /// Finds the user or session of a key. What other processes changed is read first, unless that was done
-    /// within the last second.
-    async fn find_signer<'a>(
-        &self,
-        unknown: Unknown<'a>,
-        request: &SignedRequest<'a>,
-    ) -> Result<CheckedClaim<'a>, Error> {
+    /// The user or session of a key, as of now. What other processes changed is read first, unless that was
+    /// done within the last second.
+    pub(super) async fn key_now(&self, id: &str, token: Option<&str>) -> Result<SignerKey<'static>, Error> {
         let engine = self.engine()?;
         engine.follow_principals().await?;
-        let id = unknown.claim.access_key_id();
-        let key = if let Some(token) = session_token(request) {
-            let session = self.sessions(&engine).await?.open(id, &token).ok_or_else(foreign_token)?;
-            if session.expires_ms <= environment::now().0 {
-                return Err(Error::new(ErrorKind::ExpiredToken, auth::EXPIRED_TOKEN));
-            }
+        if let Some(token) = token {
+            let session = self.session_of(&engine, id, token).await?;
             let secret = self.sessions(&engine).await?.secret(id);
-            of_session(&engine, session, secret)?
-        } else {
-            if engine.find_key(id).is_none() {
-                engine.find_new_principals().await?;
-            }
-            let found = engine.find_key(id).ok_or_else(unknown_key)?;
-            SignerKey {
-                secret: Cow::Owned(found.secret),
-                account: Cow::Owned(found.user.account.to_string()),
-                rights: Some(Arc::new(Rights::of_user(found.user))),
-            }
-        };
-        Ok(unknown.with(key))
+            return of_session(&engine, session, secret);
+        }
+        if engine.find_key(id).is_none() {
+            engine.find_new_principals().await?;
+        }
+        let found = engine.find_key(id).ok_or_else(unknown_key)?;
+        Ok(SignerKey {
+            secret: Cow::Owned(found.secret),
+            account: Cow::Owned(found.user.account.to_string()),
+            rights: Some(Arc::new(Rights::of_user(found.user))),
+        })
+    }
+
+    /// The session of a token, unless it has ended.
+    pub(super) async fn session_of(
+        &self,
+        engine: &Engine<AnyStore>,
+        id: &str,
+        token: &str,
+    ) -> Result<Session, Error> {
+        let session = self.sessions(engine).await?.open(id, token).ok_or_else(foreign_token)?;
+        if session.expires_ms <= environment::now().0 {
+            return Err(Error::new(ErrorKind::ExpiredToken, auth::EXPIRED_TOKEN));
+        }
+        Ok(session)
     }
 
     /// Notes that a user's key was used.

@@ -1,42 +1,49 @@
 //! The studio's calls: requests without a signature of their own, as those of the caller who signed in.
 //!
-//! They pass the same admission as requests from the network.
+//! They pass the same admission as requests from the network (`visitors` says who makes them).
 
 use std::panic::AssertUnwindSafe;
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
-use keywright_engine::{Backlog, Caller, Env as _, Heat, HistoryFault, HistorySpan, Namespace};
+use keywright_engine::{Backlog, Env as _, Heat, HistoryFault, HistorySpan, Namespace};
 use keywright_semantics::error::Error;
 use keywright_wire::sigv4::SignedRequest;
 use keywright_wire::{
     EVENT_SOURCES_PATH, Protocol, RequestLine, render_common_error, render_event_sources_error,
 };
 
-use super::admission::Asker;
+use super::own_call::SignedCall;
 use super::request_trace::Trace;
 use super::response::{Answer, ResponsePrefs};
-use super::service::{Service, internal_error};
+use super::service::{Service, failure, internal_error};
+use super::visitors::{Visiting, is_signed_out};
 use crate::connection::request_head::RequestHead;
-use crate::process::environment;
-use crate::studio::{Api, Call, Called, EventSourcesCall, KeywrightCall, KeywrightOperation, MonitoringCall};
+use crate::studio::{
+    Api, Call, Called, EventSourcesCall, KeywrightCall, KeywrightOperation, MonitoringCall, Right, SignedIn,
+    Unpermitted, Visit,
+};
 
 impl Service {
     /// Executes a request of the studio.
     async fn called(&self, call: Call, prefs: ResponsePrefs<'_>) -> Called {
-        let Call { operation, caller, body, access } = call;
+        let Call { operation, visit, body, access } = call;
         let mut trace = Trace::begin();
         trace.is_call = true;
         trace.operation = Some(operation);
         trace.received_bytes = body.len();
-        let executed = self.execute(operation, Asker::of_studio(caller, access), body, &mut trace);
+        let Visiting { asker, why } = match self.visiting(visit, access).await {
+            Ok(visiting) => visiting,
+            Err(error) => return self.turned_away(error, prefs, &trace).await,
+        };
+        let executed = self.execute(operation, asker.of_operation(operation), body, &mut trace);
         let executed = AssertUnwindSafe(executed).catch_unwind().await;
         let answer = match executed.unwrap_or_else(|_panic| Err(internal_error())) {
             Ok(Some(answer)) => answer,
             Ok(None) => return Called::Changes,
             Err(error) => {
                 trace.error = Some(error.kind);
-                self.failed(error).await
+                self.failed(error).await.explained(why.explanation())
             }
         };
         let response = self.offload(prefs.bytes_to_compress(&answer), || prefs.frame(answer)).await;
@@ -46,61 +53,85 @@ impl Service {
 
     /// Executes a request of the studio on metrics or alarms. No figure counts it.
     async fn monitored_in_json(&self, call: MonitoringCall<'_>, prefs: ResponsePrefs<'_>) -> Called {
-        let MonitoringCall { operation, caller, body, access } = call;
+        let MonitoringCall { operation, visit, body, access } = call;
         let mut trace = Trace::begin();
-        let asker = Asker::of_studio(caller, access);
-        let answered = self.monitored((Protocol::Json, operation), asker, body, &mut trace);
-        let answer = AssertUnwindSafe(answered).catch_unwind().await;
-        let answer = match answer.unwrap_or_else(|_panic| Err(internal_error())) {
-            Ok(Some(answer)) => answer,
-            Ok(None) => return Called::Changes,
-            Err(error) => Answer::monitoring(render_common_error(Protocol::Json, &error), Protocol::Json),
+        let Visiting { asker, why } = match self.visiting(visit, access).await {
+            Ok(visiting) => visiting,
+            Err(error) => return self.turned_away(error, prefs, &trace).await,
         };
-        let response = self.offload(prefs.bytes_to_compress(&answer), || prefs.frame(answer)).await;
-        Called::Answered { response, took: trace.elapsed() }
+        let answered = self.monitored((Protocol::Json, operation), asker, body, &mut trace);
+        let answered = AssertUnwindSafe(answered).catch_unwind().await;
+        let refused = |error: &Error| {
+            let rendered = render_common_error(Protocol::Json, error);
+            Answer::monitoring(rendered, Protocol::Json).explained(why.explanation())
+        };
+        self.framed(answered, refused, prefs, &trace).await
     }
 
     /// Executes a request of the studio on event source mappings. No figure counts it.
     async fn mapped_in_json(&self, call: EventSourcesCall<'_>, prefs: ResponsePrefs<'_>) -> Called {
-        let EventSourcesCall { method, mapping, caller, body, access } = call;
+        let EventSourcesCall { method, mapping, visit, body, access } = call;
         let mut trace = Trace::begin();
+        let Visiting { asker, why } = match self.visiting(visit, access).await {
+            Ok(visiting) => visiting,
+            Err(error) => return self.turned_away(error, prefs, &trace).await,
+        };
         let path = format!("{EVENT_SOURCES_PATH}/{mapping}");
         let line = RequestLine { method, path: &path, query: "" };
-        let answered = self.mapped(line, Asker::of_studio(caller, access), body, &mut trace);
-        let answer = AssertUnwindSafe(answered).catch_unwind().await;
-        let answer = match answer.unwrap_or_else(|_panic| Err(internal_error())) {
-            Ok(Some(answer)) => answer,
-            Ok(None) => return Called::Changes,
-            Err(error) => Answer::event_sources(render_event_sources_error(&error)),
+        let answered = self.mapped(line, asker, body, &mut trace);
+        let answered = AssertUnwindSafe(answered).catch_unwind().await;
+        let refused = |error: &Error| {
+            Answer::event_sources(render_event_sources_error(error)).explained(why.explanation())
         };
-        let response = self.offload(prefs.bytes_to_compress(&answer), || prefs.frame(answer)).await;
-        Called::Answered { response, took: trace.elapsed() }
+        self.framed(answered, refused, prefs, &trace).await
     }
 
     /// Executes a request of the studio to one of our own calls. No figure counts it.
     async fn called_keywright(&self, call: KeywrightCall<'_>, prefs: ResponsePrefs<'_>) -> Called {
         let trace = Trace::begin();
-        let KeywrightCall { operation, caller, body, access } = call;
-        let answered = async {
-            let namespace = &caller.namespace;
-            Ok(Some(match operation {
-                KeywrightOperation::Destinations => self.destinations_answer(namespace).await?,
-                KeywrightOperation::History => self.history_answer(namespace, body).await?,
-                KeywrightOperation::ImportErrors => self.import_errors_answer(namespace, body).await?,
-                KeywrightOperation::Jobs => self.jobs_answer(namespace, body).await?,
-                KeywrightOperation::Triggers => self.triggers_answer(namespace).await?,
-                KeywrightOperation::Backups => return self.backups_answer(namespace, body, access).await,
-                KeywrightOperation::Rollback => return self.rollback_answer(namespace, body, access).await,
-            }))
+        let KeywrightCall { operation, visit, body, access } = call;
+        let Visiting { asker, why } = match self.visiting(visit, access).await {
+            Ok(visiting) => visiting,
+            Err(error) => return self.turned_away(error, prefs, &trace).await,
         };
+        let call = match operation {
+            KeywrightOperation::Backups => SignedCall::Backups,
+            KeywrightOperation::Destinations => SignedCall::Destinations,
+            KeywrightOperation::History => SignedCall::History,
+            KeywrightOperation::ImportErrors => SignedCall::ImportErrors,
+            KeywrightOperation::Jobs => SignedCall::Jobs,
+            KeywrightOperation::Rollback => SignedCall::Rollback,
+            KeywrightOperation::Triggers => SignedCall::Triggers,
+        };
+        let answered = self.answer_signed(call, &asker, body);
         let answered = AssertUnwindSafe(answered).catch_unwind().await;
+        let refused = |error: &Error| failure(error).explained(why.explanation());
+        self.framed(answered, refused, prefs, &trace).await
+    }
+
+    /// The response to a call of which no figure counts.
+    async fn framed(
+        &self,
+        answered: std::thread::Result<Result<Option<Answer>, Error>>,
+        refused: impl FnOnce(&Error) -> Answer,
+        prefs: ResponsePrefs<'_>,
+        trace: &Trace,
+    ) -> Called {
         let answer = match answered.unwrap_or_else(|_panic| Err(internal_error())) {
             Ok(Some(answer)) => answer,
             Ok(None) => return Called::Changes,
-            Err(error) => self.failed(error).await,
+            Err(error) => refused(&error),
         };
         let response = self.offload(prefs.bytes_to_compress(&answer), || prefs.frame(answer)).await;
         Called::Answered { response, took: trace.elapsed() }
+    }
+
+    /// The response to a visitor whose rights are not known: the key is gone, or the store does not answer.
+    async fn turned_away(&self, error: Error, prefs: ResponsePrefs<'_>, trace: &Trace) -> Called {
+        if is_signed_out(&error) {
+            return Called::SignedOut(error.message);
+        }
+        self.framed(Ok(Err(error)), failure, prefs, trace).await
     }
 }
 
@@ -113,8 +144,12 @@ impl Api for Service {
         self.called(call, ResponsePrefs::read(&head, false)).boxed()
     }
 
-    fn places(&self, most: usize) -> Vec<(Namespace, usize)> {
-        self.database.engine().map(|engine| engine.places(most)).unwrap_or_default()
+    fn places<'a>(&'a self, visit: &'a Visit, most: usize) -> BoxFuture<'a, Vec<(Namespace, usize)>> {
+        self.places_of(visit, most).boxed()
+    }
+
+    fn permit<'a>(&'a self, visit: &'a Visit, right: Right<'a>) -> BoxFuture<'a, Result<(), Unpermitted>> {
+        self.permitted(visit, right).boxed()
     }
 
     fn monitor<'a>(&'a self, call: MonitoringCall<'a>, head: RequestHead<'a>) -> BoxFuture<'a, Called> {
@@ -166,9 +201,7 @@ impl Api for Service {
         self.authenticator.verifies()
     }
 
-    fn signer(&self, request: &SignedRequest<'_>) -> Result<(Caller, String), Error> {
-        let claim = self.authenticator.check_claim(request, "dynamodb", environment::now)?;
-        let signature = claim.signature().unwrap_or_default().to_owned();
-        Ok((claim.verify(request)?.caller, signature))
+    fn sign_in<'a>(&'a self, request: SignedRequest<'a>) -> BoxFuture<'a, Result<SignedIn, Error>> {
+        async move { self.signed_in(&request).await }.boxed()
     }
 }

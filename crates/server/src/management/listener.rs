@@ -4,7 +4,7 @@
 //! that a probe is served even if all others stay silent.
 
 use std::collections::VecDeque;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -119,14 +119,14 @@ async fn accept_all(
     loop {
         tokio::select! {
             accepted = socket.accept() => match accepted {
-                Ok((stream, _)) => {
+                Ok((stream, peer)) => {
                     opened.retain(|connection| !connection.is_finished());
                     if opened.len() >= MANAGEMENT_CONNECTIONS_MAX
                         && let Some(oldest) = opened.pop_front()
                     {
                         oldest.abort();
                     }
-                    opened.push_back(connections.spawn(answer_one(stream, Arc::clone(&routes))));
+                    opened.push_back(connections.spawn(answer_one(stream, peer.ip(), Arc::clone(&routes))));
                 }
                 Err(error) => {
                     tracing::warn!(%error, "cannot accept a connection to the management port");
@@ -140,11 +140,9 @@ async fn accept_all(
 }
 
 /// Answers one request and closes the connection.
-async fn answer_one(stream: TcpStream, routes: Arc<Routes>) {
-    let service = service_fn(|request| {
-        let answer = routes.answer(&request);
-        async { Ok::<_, std::convert::Infallible>(answer) }
-    });
+async fn answer_one(stream: TcpStream, ip: IpAddr, routes: Arc<Routes>) {
+    let service =
+        service_fn(|request| async { Ok::<_, std::convert::Infallible>(routes.answer(request, ip).await) });
     let conversation = http1::Builder::new()
         .keep_alive(false)
         .header_read_timeout(None)

@@ -13,7 +13,11 @@ mod process;
 pub(crate) mod report;
 mod routes;
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
+
+use futures_util::future::BoxFuture;
+use hyper::http::request::Parts;
+use keywright_semantics::error::Error;
 
 use crate::http::web_guard::WebGuard;
 use crate::storage::health::Health;
@@ -28,6 +32,9 @@ pub(crate) trait Watched: Send + Sync {
 
     /// Whether the API's threads still make progress.
     fn is_alive(&self) -> bool;
+
+    /// Whether a request may read the metrics.
+    fn admit<'a>(&'a self, head: &'a Parts, ip: IpAddr) -> BoxFuture<'a, Result<(), Error>>;
 
     /// Adds all metrics of the server.
     fn describe(&self, exposition: &mut Exposition);

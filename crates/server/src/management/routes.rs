@@ -1,13 +1,20 @@
 //! What the management port answers: paths, methods, and the refusal of browsers' pages.
 //!
 //! Figures about a database are nothing that a page of another machine may read, so its requests are judged
-//! as those of the API are, and no answer permits a page to read it.
+//! as those of the API are, and no answer permits a page to read it. Everyone who reaches the port may ask for
+//! health; the server says who may read metrics.
+
+use std::net::IpAddr;
 
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::body::Incoming;
-use hyper::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, X_CONTENT_TYPE_OPTIONS};
+use hyper::header::{
+    ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
+};
+use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, StatusCode};
+use keywright_semantics::error::{Error, ErrorKind};
 
 use super::exposition::{Exposition, MEDIA_TYPE};
 use super::listener::Subject;
@@ -31,19 +38,23 @@ impl Routes {
         Self { guard, subject }
     }
 
-    pub(super) fn answer(&self, request: &Request<Incoming>) -> Response<Full<Bytes>> {
-        if let Err(refusal) = self.guard.check(&RequestHead::read(request.headers())) {
+    pub(super) async fn answer(&self, request: Request<Incoming>, ip: IpAddr) -> Response<Full<Bytes>> {
+        let (head, _body) = request.into_parts();
+        if let Err(refusal) = self.guard.check(&RequestHead::read(&head.headers)) {
             return response(StatusCode::FORBIDDEN, TEXT, format!("{}\n", refusal.message()));
         }
-        if !matches!(*request.method(), Method::GET | Method::HEAD) {
+        if !matches!(head.method, Method::GET | Method::HEAD) {
             let text = "only GET and HEAD are served here\n".to_owned();
             let mut refused = response(StatusCode::METHOD_NOT_ALLOWED, TEXT, text);
             refused.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
             return refused;
         }
-        match request.uri().path() {
+        match head.uri.path() {
             "/" => response(StatusCode::OK, TEXT, INDEX.to_owned()),
-            "/metrics" => response(StatusCode::OK, MEDIA_TYPE, self.metrics()),
+            "/metrics" => match self.admit(&head, ip).await {
+                Ok(()) => response(StatusCode::OK, MEDIA_TYPE, self.metrics()),
+                Err(error) => refused(&error),
+            },
             "/health/live" => self.live(),
             "/health/ready" => {
                 let health = self.health();
@@ -51,6 +62,14 @@ impl Routes {
                 response(status, JSON, health.json())
             }
             _ => response(StatusCode::NOT_FOUND, TEXT, format!("there is nothing here\n{INDEX}")),
+        }
+    }
+
+    /// A server that is still opening its store has no figures yet that anybody must not read.
+    async fn admit(&self, head: &Parts, ip: IpAddr) -> Result<(), Error> {
+        match self.subject.get() {
+            Some(watched) => watched.admit(head, ip).await,
+            None => Ok(()),
         }
     }
 
@@ -78,6 +97,22 @@ impl Routes {
         });
         response(StatusCode::SERVICE_UNAVAILABLE, JSON, format!("{report}\n"))
     }
+}
+
+/// The answer to a reader without the right.
+fn refused(error: &Error) -> Response<Full<Bytes>> {
+    let status = match error.kind {
+        ErrorKind::AccessDenied => StatusCode::FORBIDDEN,
+        ErrorKind::ServiceUnavailable | ErrorKind::InternalServerError => StatusCode::SERVICE_UNAVAILABLE,
+        _ => StatusCode::UNAUTHORIZED,
+    };
+    let advice = "send id and secret of an access key that may keywright:GetMetrics as user and password \
+                  (HTTP Basic), or sign the request";
+    let mut refused = response(status, TEXT, format!("{}\n{advice}\n", error.message));
+    if status == StatusCode::UNAUTHORIZED {
+        refused.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Basic realm=\"keywright\""));
+    }
+    refused
 }
 
 fn response(status: StatusCode, media_type: &'static str, body: String) -> Response<Full<Bytes>> {

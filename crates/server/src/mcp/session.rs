@@ -88,6 +88,7 @@ async fn on_models(workers: &Workers, answers: Answers, tool: &'static str, argu
         name: tool,
         pace: Pace::Heavy,
         tables: None,
+        folder: None,
         time: Duration::from_secs(JOB_SECONDS_MAX),
         grace: Duration::ZERO,
         answers,

@@ -1,10 +1,15 @@
 //! The whole server as the management port sees it: its state, whether it makes progress, its metrics.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use hyper::http::request::Parts;
 use keywright_engine::Env as _;
+use keywright_semantics::error::Error;
 use tokio::sync::watch;
 
 use crate::connection::listener::Serving as _;
@@ -46,6 +51,10 @@ impl Watched for Overview {
 
     fn is_alive(&self) -> bool {
         self.heartbeat.age() < Duration::from_secs(STUCK_SECONDS_MIN)
+    }
+
+    fn admit<'a>(&'a self, head: &'a Parts, ip: IpAddr) -> BoxFuture<'a, Result<(), Error>> {
+        self.service.admit_reader(head, ip).boxed()
     }
 
     fn describe(&self, exposition: &mut Exposition) {

@@ -509,7 +509,7 @@ fn studio(
     };
     check_exposure(host, consent)?;
     let models = match (arguments.models.or_else(|| file.models.clone()), storage) {
-        (Some(folder), _) => ModelsIn::Folder(folder),
+        (Some(folder), _) => ModelsIn::Shared(folder),
         (None, Storage::Memory | Storage::Postgres { .. } | Storage::Tikv { .. }) => ModelsIn::Memory,
         (None, Storage::Folder { path, .. }) => ModelsIn::Folder(path.join(MODELS_FOLDER)),
     };

@@ -7,6 +7,7 @@ mod admission;
 mod bench;
 mod branches;
 mod clock;
+mod closed;
 mod hostile_clients;
 mod lifecycle;
 mod management;

@@ -9,6 +9,7 @@ mod pages;
 #[cfg(target_os = "linux")]
 mod processes;
 mod read_only;
+mod rights;
 #[cfg(target_os = "linux")]
 mod shares;
 mod sign_in;

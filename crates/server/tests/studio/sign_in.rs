@@ -2,46 +2,33 @@
 
 use std::collections::BTreeSet;
 
-use keywright_wire::sigv4::{SignedRequest, Signer, TimeMs};
 use serde_json::json;
 
 use crate::http::{Answer, OWN, ask, call, call_with, studio};
+use crate::support::signing::{Ask, Key, signature};
 use crate::support::{Server, add_key};
 
-struct Key {
-    id: String,
-    secret: String,
-}
-
-fn start(folder: &std::path::Path) -> (Server, Key, Key) {
+pub(crate) fn start(folder: &std::path::Path, more: &[&str]) -> (Server, Key, Key) {
     let file = folder.join("keys.toml");
-    let key = |more: &[&str]| {
-        let (id, secret) = add_key(&file, more);
-        Key { id, secret }
-    };
+    let key = |more: &[&str]| Key::from(add_key(&file, more));
     let (own, other) = (key(&[]), key(&["--account", "999999999999"]));
-    let server =
-        Server::start(&["--in-memory", "--studio-port", "0", "--credentials", file.to_str().unwrap()]);
+    let always = ["--in-memory", "--studio-port", "0", "--credentials", file.to_str().unwrap()];
+    let server = Server::start(&[&always[..], more].concat());
     (server, own, other)
 }
 
 /// A Signature Version 4 over this very request.
-#[expect(clippy::disallowed_methods, reason = "signatures are of the present")]
-fn sign_in(server: &Server, id: &str, secret: &str) -> Answer {
+pub(crate) fn sign_in(server: &Server, key: &Key) -> Answer {
     let address = studio(server).unwrap();
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
-    let time = TimeMs(now.as_millis().try_into().unwrap());
-    let date = time.to_basic();
-    let headers = [("host", address.as_str()), ("x-amz-date", date.as_str())];
     let path = "/api/sign-in";
-    let request = SignedRequest { method: "POST", path, query: "", headers: &headers, body: b"{}" };
-    let authorization =
-        Signer::new(id, secret, "us-east-1").authorization(&request, &["host", "x-amz-date"], time);
-    let headers = [("Host", address.as_str()), ("X-Amz-Date", &date), ("Authorization", &authorization), OWN];
+    let asked = Ask { service: "dynamodb", method: "POST", path, headers: Vec::new(), body: "{}" };
+    let signed = signature(key, &address, &asked);
+    let signed = signed.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    let headers: Vec<(&str, &str)> = [("Host", address.as_str()), OWN].into_iter().chain(signed).collect();
     ask(&address, ("POST", path), &headers, b"{}")
 }
 
-fn token(answer: &Answer) -> String {
+pub(crate) fn token(answer: &Answer) -> String {
     assert_eq!(answer.status, 200, "{}", answer.body);
     assert_eq!(answer.header("set-cookie"), None);
     format!("Bearer {}", answer.json()["token"].as_str().unwrap())
@@ -54,7 +41,7 @@ fn tables(server: &Server, headers: &[(&str, &str)]) -> Answer {
 #[test]
 fn nothing_is_served_before_signing_in_and_only_the_own_account_after() {
     let folder = tempfile::tempdir().unwrap();
-    let (server, own, other) = start(folder.path());
+    let (server, own, other) = start(folder.path(), &[]);
     for name in ["dynamodb/ListTables", "models/list", "model/schema", "sign-out", "no/such/call"] {
         let answer = call(&server, name, &json!({}));
         assert_eq!((answer.status, answer.kind().as_str()), (401, "signed-out"), "{name}");
@@ -71,8 +58,8 @@ fn nothing_is_served_before_signing_in_and_only_the_own_account_after() {
         assert_eq!(tables(&server, &[("Authorization", forged)]).status, 401, "{forged}");
     }
 
-    let mine = token(&sign_in(&server, &own.id, &own.secret));
-    let theirs = token(&sign_in(&server, &other.id, &other.secret));
+    let mine = token(&sign_in(&server, &own));
+    let theirs = token(&sign_in(&server, &other));
     let create = json!({
         "TableName": "Mine", "BillingMode": "PAY_PER_REQUEST",
         "AttributeDefinitions": [{"AttributeName": "k", "AttributeType": "S"}],
@@ -86,6 +73,7 @@ fn nothing_is_served_before_signing_in_and_only_the_own_account_after() {
     assert_eq!((foreign.status, foreign.kind().as_str()), (403, "foreign"));
     let state = call_with(&server, "state", &[("Authorization", &theirs)], &json!({})).json();
     assert_eq!((&state["places"], &state["signIn"]["account"]), (&json!([]), &json!("999999999999")));
+    assert_eq!(state["signIn"]["arn"], "arn:aws:iam::999999999999:root");
 
     let out = call_with(&server, "sign-out", &[("Authorization", &mine)], &json!({}));
     assert_eq!(out.status, 200);
@@ -96,8 +84,8 @@ fn nothing_is_served_before_signing_in_and_only_the_own_account_after() {
 #[test]
 fn a_restart_ends_every_token() {
     let folder = tempfile::tempdir().unwrap();
-    let (server, own, _) = start(folder.path());
-    let mine = token(&sign_in(&server, &own.id, &own.secret));
+    let (server, own, _) = start(folder.path(), &[]);
+    let mine = token(&sign_in(&server, &own));
     assert!(server.stop());
     let file = folder.path().join("keys.toml");
     let server =
@@ -108,14 +96,15 @@ fn a_restart_ends_every_token() {
 #[test]
 fn after_five_wrong_signatures_an_address_waits() {
     let folder = tempfile::tempdir().unwrap();
-    let (server, own, _) = start(folder.path());
+    let (server, own, _) = start(folder.path(), &[]);
+    let wrong = Key { secret: "wrong".to_owned(), ..own.clone() };
     for _ in 0..5 {
-        let answer = sign_in(&server, &own.id, "wrong");
+        let answer = sign_in(&server, &wrong);
         assert_eq!((answer.status, answer.kind().as_str()), (401, "signed-out"), "{}", answer.body);
     }
-    let answer = sign_in(&server, &own.id, "wrong");
+    let answer = sign_in(&server, &wrong);
     assert_eq!((answer.status, answer.kind().as_str()), (429, "busy"), "a wrong one");
-    token(&sign_in(&server, &own.id, &own.secret));
+    token(&sign_in(&server, &own));
 }
 
 fn save(server: &Server, token: &str, name: &str) -> Answer {
@@ -124,11 +113,12 @@ fn save(server: &Server, token: &str, name: &str) -> Answer {
 }
 
 #[test]
-fn accounts_share_the_model_files_and_each_leaves_room_for_the_others() {
+fn accounts_share_the_files_of_a_named_folder_and_each_leaves_room_for_the_others() {
     let folder = tempfile::tempdir().unwrap();
-    let (server, own, other) = start(folder.path());
-    let mine = token(&sign_in(&server, &own.id, &own.secret));
-    let theirs = token(&sign_in(&server, &other.id, &other.secret));
+    let models = folder.path().join("models");
+    let (server, own, other) = start(folder.path(), &["--models", models.to_str().unwrap()]);
+    let mine = token(&sign_in(&server, &own));
+    let theirs = token(&sign_in(&server, &other));
     for number in 0..250 {
         let saved = save(&server, &mine, &format!("m{number}.yaml"));
         assert_eq!(saved.status, 200, "{}", saved.body);
@@ -138,6 +128,26 @@ fn accounts_share_the_model_files_and_each_leaves_room_for_the_others() {
     assert_eq!(save(&server, &theirs, "more.yaml").status, 200);
     let list = call_with(&server, "models/list", &[("Authorization", &theirs)], &json!({})).json();
     assert_eq!(list["models"].as_array().unwrap().len(), 251);
+}
+
+#[test]
+fn without_a_named_folder_each_account_has_model_files_of_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let (server, own, other) = start(folder.path(), &[]);
+    let mine = token(&sign_in(&server, &own));
+    let theirs = token(&sign_in(&server, &other));
+    for token in [&mine, &theirs] {
+        assert_eq!(save(&server, token, "shop.yaml").status, 200, "the name is free in each account");
+    }
+    assert_eq!(save(&server, &mine, "more.yaml").status, 200);
+    let names = |token: &str| {
+        let list = call_with(&server, "models/list", &[("Authorization", token)], &json!({})).json();
+        list["models"].as_array().unwrap().len()
+    };
+    assert_eq!((names(&mine), names(&theirs)), (2, 1));
+    let read =
+        call_with(&server, "models/read", &[("Authorization", &theirs)], &json!({"name": "more.yaml"}));
+    assert_eq!(read.status, 404, "{}", read.body);
 }
 
 #[cfg(target_os = "linux")]
@@ -150,9 +160,9 @@ fn a_tab_of_one_session_cancels_no_call_of_another_session() {
     use crate::processes::{begin_with, endless};
 
     let folder = tempfile::tempdir().unwrap();
-    let (server, own, other) = start(folder.path());
-    let mine = token(&sign_in(&server, &own.id, &own.secret));
-    let theirs = token(&sign_in(&server, &other.id, &other.secret));
+    let (server, own, other) = start(folder.path(), &[]);
+    let mine = token(&sign_in(&server, &own));
+    let theirs = token(&sign_in(&server, &other));
     let [my_tab, their_tab] =
         [&mine, &theirs].map(|token| [("Authorization", token.as_str()), ("x-keywright-tab", "t")]);
     let mut running = begin_with(&server, &my_tab);

@@ -4,13 +4,26 @@ use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
 use super::Server;
+use super::signing::Key;
 
 /// A path's status and body.
 pub fn get(server: &Server, path: &str) -> (u16, String) {
     let answer = ask(server, &format!("GET {path} HTTP/1.1\r\nHost: {}\r\n\r\n", server.management()));
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
+}
+
+/// The same with an access key, as Prometheus sends one.
+pub fn get_as(server: &Server, path: &str, key: &Key) -> (u16, String) {
+    let basic = STANDARD.encode(format!("{}:{}", key.id, key.secret));
+    let host = server.management();
+    let request = format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nAuthorization: Basic {basic}\r\n\r\n");
+    let answer = ask(server, &request);
     let (head, body) = answer.split_once("\r\n\r\n").unwrap();
     (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
 }

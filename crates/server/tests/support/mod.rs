@@ -21,6 +21,7 @@ pub mod naive;
 pub mod postgres;
 pub mod raw;
 pub mod register;
+pub mod signing;
 pub mod small_disk;
 pub mod snapshot;
 pub mod stores;

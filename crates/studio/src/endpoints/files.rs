@@ -23,7 +23,7 @@ fn summary(text: &str) -> Vec<(&'static str, Json)> {
 }
 
 pub(super) fn list(context: &Context, _: &Json) -> Outcome {
-    let files = context.shared.models.list()?;
+    let files = context.shared.models.list(context.account.as_deref())?;
     let file = |file: &Listed| {
         Json::object([
             ("name", Json::text(&file.name)),
@@ -46,7 +46,7 @@ fn described(file: &ModelFile) -> Json {
 
 pub(super) fn read(context: &Context, request: &Json) -> Outcome {
     let name = members::text(request, "name")?;
-    let file = context.shared.models.read(name)?;
+    let file = context.shared.models.read(name, context.account.as_deref())?;
     file.as_ref()
         .map(described)
         .ok_or_else(|| Refusal::new(Kind::NotFound, format!("there is no model {name}")))
@@ -62,7 +62,8 @@ pub(super) fn write(context: &Context, request: &Json) -> Outcome {
 
 pub(super) fn delete(context: &Context, request: &Json) -> Outcome {
     let (name, hash) = (members::text(request, "name")?, members::text(request, "hash")?);
-    context.shared.models.delete(name, hash).map_err(|reason| not_saved(name, reason))?;
+    let by = context.account.as_deref();
+    context.shared.models.delete(name, hash, by).map_err(|reason| not_saved(name, reason))?;
     Ok(Json::Object(Vec::new()))
 }
 

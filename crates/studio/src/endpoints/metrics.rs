@@ -11,6 +11,7 @@ use keywright_semantics::value::Item;
 use tokio::runtime::Handle;
 
 use super::{Context, Outcome};
+use crate::Right;
 use crate::members;
 use crate::refusal::{Kind, Refusal};
 
@@ -21,7 +22,9 @@ const REQUEST_TABLES_MAX: usize = 300;
 pub(super) fn keys(context: &Context, request: &Json) -> Outcome {
     let table = members::text(request, "table")?;
     let index = members::optional_text(request, "index")?;
-    let heat = Handle::current().block_on(context.shared.api.heat(&context.caller.namespace, table, index));
+    context.permit(Right::SeeHotKeys { table, index })?;
+    let namespace = &context.visit.caller.namespace;
+    let heat = Handle::current().block_on(context.shared.api.heat(namespace, table, index));
     let Some(heat) = heat.map_err(failed)? else {
         return Err(Refusal::new(Kind::NotFound, format!("there is no table or index {table} here")));
     };
@@ -78,17 +81,23 @@ fn typed(item: &Item) -> Json {
     Json::Object(item.iter().map(|(name, value)| (name.clone(), write_value(value))).collect())
 }
 
-/// What time to live has to do in each of these tables that has it.
+/// What time to live has to do in each of these tables that has it. Of several tables, those that the visitor
+/// may not see are left out.
 pub(super) fn backlog(context: &Context, request: &Json) -> Outcome {
     let names = members::texts(request, "tables")?;
     if names.len() > REQUEST_TABLES_MAX {
         return Err(Refusal::fault(format!("a request names at most {REQUEST_TABLES_MAX} tables")));
     }
     let seconds = |time: Option<u64>| time.map_or(Json::Null, Json::number);
-    let mut found = Vec::new();
+    let namespace = &context.visit.caller.namespace;
+    let (mut found, mut denied, mut seen) = (Vec::new(), None, 0_usize);
     for name in names {
-        let backlog =
-            Handle::current().block_on(context.shared.api.backlog(&context.caller.namespace, &name));
+        if let Err(refusal) = context.permit(Right::SeeBacklog { table: &name }) {
+            denied.get_or_insert(refusal);
+            continue;
+        }
+        seen += 1;
+        let backlog = Handle::current().block_on(context.shared.api.backlog(namespace, &name));
         let Some(own) = backlog.map_err(failed)? else { continue };
         found.push(Json::object([
             ("table", Json::text(&name)),
@@ -100,13 +109,18 @@ pub(super) fn backlog(context: &Context, request: &Json) -> Outcome {
             ("delayMs", Json::number(own.delay_ms)),
         ]));
     }
+    if let (Some(refusal), 0) = (denied, seen) {
+        return Err(refusal);
+    }
     Ok(Json::object([("tables", Json::List(found)), ("nowMs", Json::number(context.shared.api.now_ms()))]))
 }
 
 /// The first and the last time as of which a table can be read, and the bytes of its history.
 pub(super) fn history(context: &Context, request: &Json) -> Outcome {
     let table = members::text(request, "table")?;
-    let span = Handle::current().block_on(context.shared.api.history(&context.caller.namespace, table));
+    context.permit(Right::SeeHistorySpan { table })?;
+    let namespace = &context.visit.caller.namespace;
+    let span = Handle::current().block_on(context.shared.api.history(namespace, table));
     let span = span.map_err(|fault| history_refusal(&fault))?.map_or(Json::Null, span_json);
     Ok(Json::object([("span", span), ("nowMs", Json::number(context.shared.api.now_ms()))]))
 }

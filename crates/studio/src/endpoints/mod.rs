@@ -22,35 +22,44 @@ mod views;
 
 use std::sync::Arc;
 
-use keywright_engine::{Caller, Namespace};
+use keywright_engine::{Namespace, Principal};
 use keywright_model::json::Json;
 use keywright_semantics::limits::ITEM_BYTES_MAX;
 use keywright_wire::{Operation, is_served};
 use keywright_workbench::price::Prices;
+use tokio::runtime::Handle;
 
-use super::Access;
 use super::model_files::ModelFiles;
 use super::refusal::Refusal;
 use super::runs::Runs;
 use super::service::Shared;
 use super::tables::Tables;
 use super::worker::Reporter;
+use super::{Access, Right, Visit};
 use crate::limits::{MODEL_BYTES_MAX, PLACES_MAX, SAMPLE_BYTES_MAX, SAMPLES_MAX, STUDIO_BODY_BYTES_MAX};
 
 /// What a call of this process works with.
 pub(super) struct Context {
     pub(super) shared: Arc<Shared>,
-    /// The place of the call.
-    pub(super) caller: Caller,
+    /// Who calls, and for which place.
+    pub(super) visit: Visit,
     /// The account that signed in, if that is needed here.
     pub(super) account: Option<String>,
+}
+
+impl Context {
+    /// Refuses a visitor without this right. Calls of this process may wait.
+    fn permit(&self, right: Right<'_>) -> Result<(), Refusal> {
+        let permitted = Handle::current().block_on(self.shared.api.permit(&self.visit, right));
+        permitted.map_err(Refusal::from)
+    }
 }
 
 /// What a call on models works with.
 pub(super) struct ModelContext {
     pub(super) models: ModelFiles,
     pub(super) runs: Runs,
-    /// The database in the place of the call.
+    /// The database in the place of the call, for calls that ask it.
     pub(super) tables: Tables,
 }
 
@@ -76,18 +85,35 @@ pub(super) struct Endpoint {
     pub(super) name: &'static str,
     pub(super) access: Access,
     pub(super) way: Way,
+    /// Whether it asks the database, with the visitor's own rights. Without, it has no way to any table.
+    pub(super) asks_database: bool,
+}
+
+impl Endpoint {
+    /// Whether it is about models, which a right of its own allows.
+    pub(super) fn is_about_models(&self) -> bool {
+        self.name.starts_with("model/") || self.name.starts_with("models/")
+    }
+}
+
+const fn endpoint(name: &'static str, way: Way) -> Endpoint {
+    Endpoint { name, access: Access::Read, way, asks_database: false }
 }
 
 const fn own(name: &'static str, run: OwnCall) -> Endpoint {
-    Endpoint { name, access: Access::Read, way: Way::Own(run) }
+    endpoint(name, Way::Own(run))
 }
 
 const fn light(name: &'static str, run: ModelCall) -> Endpoint {
-    Endpoint { name, access: Access::Read, way: Way::Light(run) }
+    endpoint(name, Way::Light(run))
 }
 
 const fn heavy(name: &'static str, run: fn(&ModelContext, &Json, &mut Reporter) -> Outcome) -> Endpoint {
-    Endpoint { name, access: Access::Read, way: Way::Heavy(run) }
+    endpoint(name, Way::Heavy(run))
+}
+
+const fn asking(endpoint: Endpoint) -> Endpoint {
+    Endpoint { asks_database: true, ..endpoint }
 }
 
 const fn writing(endpoint: Endpoint) -> Endpoint {
@@ -99,17 +125,17 @@ const ALL: &[Endpoint] = &[
     own("examples/list", files::list_examples),
     own("examples/read", files::read_example),
     own("history/span", metrics::history),
-    light("item/cost", item_cost::cost),
+    asking(light("item/cost", item_cost::cost)),
     light("item/plain", items::plain),
-    light("items/entities", entities::name),
+    asking(light("items/entities", entities::name)),
     light("items/read", items::read),
     light("items/write", items::write),
     heavy("model/check", views::check),
     heavy("model/collections", collections::run),
     heavy("model/cost", cost::cost),
-    writing(heavy("model/create", create::run)),
+    asking(writing(heavy("model/create", create::run))),
     heavy("model/design", design::run),
-    heavy("model/diff", diff::run),
+    asking(heavy("model/diff", diff::run)),
     light("model/explain", catalogue::explain),
     heavy("model/heat", cost::heat),
     light("model/parse", catalogue::parse),
@@ -121,7 +147,7 @@ const ALL: &[Endpoint] = &[
     own("metrics/keys", metrics::keys),
     writing(own("models/delete", files::delete)),
     light("models/export", exchange::export_model),
-    light("models/import", exchange::import_model),
+    asking(light("models/import", exchange::import_model)),
     own("models/list", files::list),
     own("models/read", files::read),
     writing(own("models/write", files::write)),
@@ -139,11 +165,17 @@ pub(super) fn some(choice: usize, is_wanted: impl Fn(Way) -> bool) -> Option<End
     wanted.get(choice.checked_rem(wanted.len())?).copied()
 }
 
-/// What the server is, for a visitor who may know. `only` is the one account that he sees.
-pub(super) fn state(shared: &Shared, namespace: &Namespace, only: Option<&str>) -> Vec<(&'static str, Json)> {
+/// What the server is, for a visitor who may know: users and sessions learn no paths of its machine.
+pub(super) async fn state(
+    shared: &Shared,
+    visit: &Visit,
+    account: Option<&str>,
+) -> Vec<(&'static str, Json)> {
     let surroundings = &shared.surroundings;
     let stored = &surroundings.storage;
-    let storage = [("kind", Json::text(stored.kind)), ("place", Json::text(&stored.place))];
+    let is_limited = matches!(visit.caller.principal, Principal::Limited(_));
+    let stored_at = if is_limited { Json::Null } else { Json::text(&stored.place) };
+    let storage = [("kind", Json::text(stored.kind)), ("place", stored_at)];
     let place = |namespace: &Namespace| {
         [
             ("account", Json::text(namespace.account.as_str())),
@@ -151,18 +183,20 @@ pub(super) fn state(shared: &Shared, namespace: &Namespace, only: Option<&str>) 
         ]
     };
     // One more than are listed, to see whether there are more.
-    let places = shared.api.places(PLACES_MAX + 1);
-    let own =
-        places.iter().filter(|(namespace, _)| only.is_none_or(|only| namespace.account.as_str() == only));
-    let listed = own.take(PLACES_MAX).map(|(namespace, tables)| {
+    let places = shared.api.places(visit, PLACES_MAX + 1).await;
+    let listed = places.iter().take(PLACES_MAX).map(|(namespace, tables)| {
         Json::object(place(namespace).into_iter().chain([("tables", Json::number(tables))]))
     });
-    let folder = shared.models.folder();
+    let folder = shared.models.folder(account);
+    let shown = folder.as_ref().filter(|_| !is_limited);
     let models = Json::object([
         ("kept", Json::text(if folder.is_some() { "folder" } else { "memory" })),
-        ("folder", folder.map_or(Json::Null, |folder| Json::text(folder.display().to_string()))),
+        ("folder", shown.map_or(Json::Null, |folder| Json::text(folder.display().to_string()))),
         ("writable", Json::Bool(shared.access == Access::Write)),
     ]);
+    let may_models = shared.api.permit(visit, Right::UseModels).await.is_ok();
+    let may_list = shared.api.permit(visit, Right::ListTables).await.is_ok();
+    let may = Json::object([("models", Json::Bool(may_models)), ("listTables", Json::Bool(may_list))]);
     let operations = Operation::ALL.iter().filter(|operation| is_served(**operation));
     let limits = Json::object([
         ("bodyBytes", Json::number(STUDIO_BODY_BYTES_MAX)),
@@ -175,9 +209,10 @@ pub(super) fn state(shared: &Shared, namespace: &Namespace, only: Option<&str>) 
         ("storage", Json::object(storage)),
         ("readOnly", Json::Bool(shared.access == Access::Read)),
         ("endpoint", Json::text(&surroundings.endpoint)),
-        ("place", Json::object(place(namespace))),
+        ("place", Json::object(place(&visit.caller.namespace))),
         ("places", Json::List(listed.collect())),
         ("placesCut", Json::Bool(places.len() > PLACES_MAX)),
+        ("may", may),
         ("models", models),
         ("operations", Json::List(operations.map(|operation| Json::text(operation.name())).collect())),
         ("prices", Json::List(Prices::names().into_iter().map(Json::text).collect())),

@@ -9,8 +9,12 @@ export class ApiError extends Error {
     this.kind = error.kind ?? "internal";
     this.faults = error.faults ?? null;
     this.more = error;
+    if (error.explanation) noteDenied(this.message, error.explanation);
   }
 }
+
+/** The frame lists what was denied, and why. */
+const noteDenied = (text, explanation) => window.dispatchEvent(new CustomEvent("kw-denied", { detail: { text, explanation } }));
 
 /** The name of this build, in the address of each of its files. */
 export const build = document.querySelector('meta[name="keywright-build"]')?.getAttribute("content") ?? "";
@@ -142,6 +146,7 @@ export async function raw(operation, text, consent = /** @type {object|null} */ 
   let json;
   try { json = JSON.parse(answer); } catch { json = null; }
   const own = json?.error;
+  if (json?.explanation) noteDenied(json.message ?? json.Message ?? "", json.explanation);
   return {
     status: response.status, micros: Number(response.headers.get("x-keywright-micros") ?? 0), text: json ? JSON.stringify(json, null, 2) : answer,
     type: own?.kind ?? (typeof json?.__type === "string" ? json.__type.split("#").at(-1) : ""), message: own?.text ?? (response.ok ? "" : json?.message ?? json?.Message ?? ""),

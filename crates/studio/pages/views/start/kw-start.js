@@ -61,6 +61,8 @@ export class KwStart extends HTMLElement {
   }
 
   async look() {
+    // Who may not list tables need not ask every two seconds.
+    if (this.state?.may?.listTables === false) return;
     try {
       const answer = await dynamodb("ListTables", { Limit: 5 });
       const tables = answer.TableNames ?? [];
