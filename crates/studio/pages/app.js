@@ -7,8 +7,8 @@ import { all as stagedAll } from "./views/tables/staged.js";
 const app = /** @type {HTMLElement} */ (document.getElementById("app"));
 const state = { info: /** @type {any} */ (null), tables: /** @type {string[]} */ ([]), error: "", stale: false, places: false };
 
-/** What was denied since the address was opened, drawn by a module that only visitors with less than all rights load. */
-const denied = { list: /** @type {any[]} */ ([]), path: "", module: /** @type {any} */ (null) };
+/** What was denied since the view was opened, drawn by a module that only visitors with less than all rights load. */
+const denied = { list: /** @type {any[]} */ ([]), at: "", module: /** @type {any} */ (null) };
 
 window.addEventListener("kw-denied", async (event) => {
   const { detail } = /** @type {CustomEvent} */ (event);
@@ -143,7 +143,8 @@ async function draw() {
   // What is loaded is drawn at once: keys that follow the one that opens the palette are typed into it.
   if (!customElements.get(to.tag)) await to.load();
   if (own !== turn) return;
-  if (denied.path !== location.pathname) { denied.path = location.pathname; denied.list = []; }
+  const at = `${location.pathname} ${new URLSearchParams(location.search).get("tab")}`;
+  if (denied.at !== at) Object.assign(denied, { at, list: [] });
   if (shown.tag !== to.tag) shown = { tag: to.tag, element: document.createElement(to.tag) };
   if (to.route) shown.element.route = to.route;
   const link = (at, href, text) => html`<a href=${href} aria-current=${to.at === at ? "page" : "false"}>${text}</a>`;

@@ -2,8 +2,8 @@
 //! other file can be read or written.
 //!
 //! A save says which text it replaces, because an editor may have the file open too. Each account that signs
-//! in has files of its own, unless the folder is one that all share; what an account has saved since the start
-//! is bounded, so that it leaves room for others. It does not know what a model means.
+//! in has files of its own, unless the folder is one that all share; what an account has saved since the
+//! start is bounded, so that it leaves room for others. It does not know what a model means.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -49,8 +49,8 @@ pub struct ModelCall {
     pub pace: Pace,
     /// Whose tables it may ask for; none if it may not.
     pub tables: Option<Asked>,
-    /// The folder of models whose files it may read, if it is not that of all calls. A process serves calls of
-    /// one folder alone.
+    /// The folder of models whose files it may read, if it is not that of all calls. A process serves calls
+    /// of one folder alone.
     pub folder: Option<PathBuf>,
     /// How long it may take.
     pub time: Duration,
@@ -177,8 +177,8 @@ impl Workers {
         })
     }
 
-    /// The process of this kind and folder that was used last. Without one, an idle one of another kind ends if there
-    /// are as many as there may be.
+    /// The process of this kind and folder that was used last. Without one, an idle one of another kind ends
+    /// if there are as many as there may be.
     fn idle_of(&self, pace: Pace, folder: Option<&PathBuf>) -> Option<Process> {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let is_light = |pace: Pace| pace == Pace::Light;

@@ -1,7 +1,7 @@
 //! Why a visitor of the studio is denied: which statement decided, and which condition failed.
 //!
-//! It shows statements of policies that bind the visitor's own identity, and of resources of the visitor's own
-//! account. It decides nothing.
+//! It shows statements of policies that bind the visitor's own identity, and of resources of the visitor's
+//! own account. It decides nothing.
 
 use std::sync::{Arc, OnceLock};
 

@@ -190,8 +190,8 @@ impl<'r> Use<'r> {
     }
 }
 
-/// What conditions see of a call about one item of a table, all of whose attributes it reads, or about all its
-/// items: then a caller who may reach only some of them is denied, as where there is no such table.
+/// What conditions see of a call about one item of a table, all of whose attributes it reads, or about all
+/// its items: then a caller who may reach only some of them is denied, as where there is no such table.
 pub(super) fn item_context<'c>(judge: &'c Judge, table: &str, key: Option<&'c Item>) -> Context<'c> {
     let unknown = || {
         let mut context = judge.context().with(Known::Attributes, Value::Unknown);

@@ -1,8 +1,8 @@
 //! What the management port answers: paths, methods, and the refusal of browsers' pages.
 //!
 //! Figures about a database are nothing that a page of another machine may read, so its requests are judged
-//! as those of the API are, and no answer permits a page to read it. Everyone who reaches the port may ask for
-//! health; the server says who may read metrics.
+//! as those of the API are, and no answer permits a page to read it. Everyone who reaches the port may ask
+//! for health; the server says who may read metrics.
 
 use std::net::IpAddr;
 

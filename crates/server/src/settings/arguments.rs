@@ -196,7 +196,8 @@ pub(crate) struct StudioArguments {
     /// Let the studio read tables and models, and change none
     #[arg(long, env = "KEYWRIGHT_STUDIO_READ_ONLY", num_args = 0..=1, default_missing_value = "true", require_equals = true)]
     pub(crate) studio_read_only: Option<bool>,
-    /// Folder of the studio's model files [default: models in the data folder; in memory if the data is]
+    /// Folder of the studio's model files, which all accounts share [default: models in the data folder, with
+    /// --credentials a folder in it for each account; in memory if the data is]
     #[arg(long, value_name = "DIR", env = "KEYWRIGHT_MODELS")]
     pub(crate) models: Option<PathBuf>,
 }

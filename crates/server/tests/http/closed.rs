@@ -39,7 +39,7 @@ struct Scene {
     server: Server,
     root: Key,
     ann: Key,
-    /// The actions that were denied, as the answers name them.
+    /// The actions that were denied, as the answers name them, and those that do not exist here.
     denied: BTreeSet<String>,
 }
 
@@ -236,10 +236,14 @@ fn of_identity(scene: &mut Scene) {
         let parts: Vec<_> =
             parts.into_iter().filter(|(name, _)| !is_trust || *name != "PolicyDocument").collect();
         let answer = form(&scene.server, &scene.ann, ("iam", "2010-05-08"), &parts);
+        if answer.text().contains("<Code>InvalidAction</Code>") {
+            scene.denied.insert(Verb::Iam(*action).to_string());
+            continue;
+        }
         scene.note(action.name(), &answer);
     }
     let role = "arn:aws:iam::123456789012:role/r";
-    let assume = [("Action", "AssumeRole"), ("RoleArn", role), ("RoleSessionName", "s")];
+    let assume = [("Action", "AssumeRole"), ("RoleArn", role), ("RoleSessionName", "session")];
     let answer = form(&scene.server, &scene.ann, ("sts", "2011-06-15"), &assume);
     scene.note("AssumeRole", &answer);
 }

@@ -170,3 +170,28 @@ test('the account itself is denied nothing and sees no list of denials', options
   equal(await t.page.getByRole('link', {name: 'Models', exact: true}).count(), 1);
   equal(await why(t).count(), 0);
 });
+
+test('every page says what is denied to a user without rights, and none breaks', options, async (t) => {
+  await shop(t);
+  const ann = await user(t, 'ann', '');
+  await t.open('/');
+  await signIn(t, ann);
+  const table = ['Shop/items', 'Shop/collections', 'Shop?tab=schema', 'Shop?tab=stream', 'Shop?tab=metrics', 'Shop?tab=history'].map((path) => `t/${path}`);
+  const operate = ['', '/keys', '/streams', '/ttl', '/backups', '/transfers', '/triggers', '/jobs', '/history'].map((path) => `operate${path}`);
+  for (const path of ['tables', ...table, ...operate]) {
+    await t.visit(`/us-east-1/${path}`);
+    await until(`${path} names who`, () => t.page.evaluate((sentence) => {
+      const details = document.querySelector('.denied details');
+      if (details) /** @type {any} */ (details).open = true;
+      return /** @type {any} */ (details)?.innerText.includes(sentence);
+    }, 'User: arn:aws:iam::123456789012:user/ann is not authorized'));
+  }
+  await t.accessible();
+  await t.visit('/us-east-1/t/Shop?tab=request');
+  await t.page.locator('kw-request kw-editor .cm-content').waitFor();
+  equal(await why(t).count(), 0);
+  await t.visit('/models');
+  await why(t).waitFor();
+  await t.visit('/start');
+  await t.page.getByRole('heading', {name: 'Start with an example'}).waitFor();
+});

@@ -16,6 +16,12 @@ const PROJECTIONS = [["ALL", "all attributes"], ["KEYS_ONLY", "keys only"], ["IN
 const FORMS = [["request", "CreateTable request"], ["cli", "AWS CLI"], ["cloudformation", "CloudFormation"], ["model", "Model"]];
 const none = () => ({ name: "", pk: "", pkType: "S", sk: "", skType: "S", projection: "ALL", include: "" });
 
+/** An answer that the rest of the view can do without, if it is denied. The frame says what was. */
+const ifAllowed = (answer) => answer.catch((error) => {
+  if (error.more?.explanation) return {};
+  throw error;
+});
+
 export class KwSchema extends HTMLElement {
   constructor() {
     super();
@@ -70,9 +76,10 @@ export class KwSchema extends HTMLElement {
     this.loads += 1;
     try {
       const describe = dynamodb("DescribeTable", { TableName });
-      const expiry = whole ? dynamodb("DescribeTimeToLive", { TableName }) : null;
+      const expiry = whole ? ifAllowed(dynamodb("DescribeTimeToLive", { TableName })) : null;
+      expiry?.catch(() => {});
       const { Table } = await describe;
-      const tags = whole ? await dynamodb("ListTagsOfResource", { ResourceArn: Table.TableArn }) : null;
+      const tags = whole ? await ifAllowed(dynamodb("ListTagsOfResource", { ResourceArn: Table.TableArn })) : null;
       const { TimeToLiveDescription = this.expiry } = (await expiry) ?? {};
       if (turn !== this.turn) return;
       this.described = Table;
