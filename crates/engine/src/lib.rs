@@ -112,6 +112,7 @@ pub use jobs::{
     ObjectSource, ObjectWork, Piece, Read, RollbackCounts, RollbackExample, RollbackFilter, RollbackPreview,
     RollbackRequest, Row, RowPage, Sealed, SourceError,
 };
+pub use partiql::Addressed;
 pub use principals::{
     FoundKey, FoundPrincipal, FoundRole, HeldPolicies, SessionKey, Subject, compiled_policy,
 };

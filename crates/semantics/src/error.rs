@@ -242,6 +242,21 @@ pub enum ErrorDetail {
     Reasons(Vec<CancellationReason>),
     /// The limits that refused the request.
     Throttling(Vec<ThrottlingReason>),
+    /// What decided that the request is denied. No client reads it.
+    Denied(Denied),
+}
+
+/// What decided that a request is denied, for logs. It has no values of the request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Denied {
+    /// The caller's ARN.
+    pub principal: String,
+    /// The action, as policies name it.
+    pub action: String,
+    /// The statement and its policy, or the kind of policy that allows nothing.
+    pub by: String,
+    /// Whether a statement denies it.
+    pub is_explicit: bool,
 }
 
 /// An error as the client will see it.
@@ -272,7 +287,7 @@ impl Error {
     /// carry many.
     pub fn stored_bytes(&self) -> usize {
         let items = match &*self.detail {
-            ErrorDetail::None => 0,
+            ErrorDetail::None | ErrorDetail::Denied(_) => 0,
             ErrorDetail::Throttling(reasons) => {
                 reasons.iter().map(|reason| THROTTLING_REASON_BYTES + reason.resource.len()).sum()
             }
@@ -295,11 +310,19 @@ impl Error {
     pub fn without_items(mut self) -> Self {
         self.shorten(SHORT_ERROR_MESSAGE_BYTES_MAX);
         match &mut *self.detail {
-            ErrorDetail::None | ErrorDetail::Throttling(_) => {}
+            ErrorDetail::None | ErrorDetail::Throttling(_) | ErrorDetail::Denied(_) => {}
             ErrorDetail::Item(_) => *self.detail = ErrorDetail::None,
             ErrorDetail::Reasons(reasons) => reasons.iter_mut().for_each(CancellationReason::drop_item),
         }
         self
+    }
+
+    /// What decided that the request is denied, if a policy did.
+    pub fn denied(&self) -> Option<&Denied> {
+        match &*self.detail {
+            ErrorDetail::Denied(denied) => Some(denied),
+            _ => None,
+        }
     }
 
     /// The same error with this detail.

@@ -86,6 +86,19 @@ impl Denial<'_> {
         }
     }
 
+    /// The statement that decided, or the kind of policy that allows nothing.
+    pub fn decided_by(&self) -> String {
+        match self {
+            Self::Explicit { layer, by } => format!("{by} ({})", layer.words()),
+            Self::Implicit { layer } => format!("no {} allows it", layer.words()),
+        }
+    }
+
+    /// Whether a statement denies it.
+    pub const fn is_explicit(&self) -> bool {
+        matches!(self, Self::Explicit { .. })
+    }
+
     /// The text that the client reads.
     pub fn message(&self, question: &Question<'_>) -> String {
         let caller = question.principal.arn();

@@ -98,7 +98,8 @@ pub(super) fn check_ranges(table: &Table, select: &Select) -> Result<(), Error> 
     Ok(())
 }
 
-fn access(key: &KeySchema, select: &Select) -> Result<Access, Error> {
+/// The access path of a SELECT of a table or index with this key.
+pub(super) fn access(key: &KeySchema, select: &Select) -> Result<Access, Error> {
     match (&select.condition, key.partition.first()) {
         (Some(condition), Some(partition)) => Ok(condition.access(partition, key.sort.first())?),
         _ => Ok(Access::Scan(None)),

@@ -104,7 +104,9 @@ async fn get<S: Store>(
 fn statement_error(error: Error) -> StatementError {
     let item = match *error.detail {
         ErrorDetail::Item(item) => Some(item),
-        ErrorDetail::None | ErrorDetail::Reasons(_) | ErrorDetail::Throttling(_) => None,
+        ErrorDetail::None | ErrorDetail::Reasons(_) | ErrorDetail::Throttling(_) | ErrorDetail::Denied(_) => {
+            None
+        }
     };
     StatementError { code: code(error.kind), message: error.message, item }
 }

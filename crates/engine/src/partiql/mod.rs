@@ -5,6 +5,7 @@
 //! UPDATE and DELETE go through the write core; transactions go through the native ones.
 
 mod access;
+mod addressed;
 mod batch;
 mod keys;
 mod position;
@@ -13,6 +14,7 @@ mod statement;
 mod transaction;
 mod write;
 
+pub use addressed::Addressed;
 pub(crate) use batch::batch_execute_statement;
 pub(crate) use statement::execute_statement;
 pub(crate) use transaction::execute_transaction;

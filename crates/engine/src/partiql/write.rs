@@ -6,7 +6,7 @@ use keywright_semantics::messages::partiql as messages;
 use keywright_semantics::partiql::{KeyForms, KeyMatch, Returning, Statement, Where};
 use keywright_semantics::request::ConditionalWrite;
 use keywright_semantics::request::common::OnConditionFailure;
-use keywright_semantics::request::parts::{ReturnConsumedCapacity, ReturnItemCollectionMetrics, ReturnValue};
+use keywright_semantics::request::parts::{ReturnConsumedCapacity, ReturnItemCollectionMetrics};
 use keywright_semantics::response::WriteItemOutput;
 use keywright_semantics::schema::TableSchema;
 use keywright_store::Store;
@@ -52,16 +52,6 @@ fn partition_name(schema: &TableSchema) -> &str {
     schema.key.partition.first().map_or("", |attribute| attribute.name.as_str())
 }
 
-pub(super) const fn return_value(returning: Returning) -> ReturnValue {
-    match returning {
-        Returning::Nothing => ReturnValue::None,
-        Returning::AllOld => ReturnValue::AllOld,
-        Returning::AllNew => ReturnValue::AllNew,
-        Returning::ModifiedOld => ReturnValue::UpdatedOld,
-        Returning::ModifiedNew => ReturnValue::UpdatedNew,
-    }
-}
-
 /// What the response to a statement that writes carries.
 #[derive(Clone, Copy)]
 pub(super) struct WriteReturns {
@@ -93,7 +83,7 @@ pub(super) async fn write<S: Store>(
     };
     let shared = ConditionalWrite {
         condition,
-        return_values: return_value(returning),
+        return_values: returning.return_value(),
         on_condition_failure: returns.on_condition_failure,
         capacity: returns.capacity,
         metrics: ReturnItemCollectionMetrics::None,

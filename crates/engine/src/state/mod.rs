@@ -412,7 +412,7 @@ fn may_come_of_catalogue(error: &Error) -> bool {
         ErrorDetail::Reasons(reasons) => reasons.iter().any(|reason| {
             matches!(reason, CancellationReason::ResourceNotFound | CancellationReason::Validation { .. })
         }),
-        ErrorDetail::None | ErrorDetail::Item(_) | ErrorDetail::Throttling(_) => {
+        ErrorDetail::None | ErrorDetail::Item(_) | ErrorDetail::Throttling(_) | ErrorDetail::Denied(_) => {
             matches!(error.kind, ErrorKind::ResourceNotFound | ErrorKind::Validation)
         }
     }

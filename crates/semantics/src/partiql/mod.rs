@@ -19,6 +19,7 @@ mod where_clause;
 use crate::error::Error;
 use crate::expression::{DocumentPath, Update};
 use crate::request::common::SortOrder;
+use crate::request::parts::ReturnValue;
 use crate::request::table_ref::TableRef;
 use crate::touches::{Action, Resource, Touch};
 use crate::value::{AttributeValue, Item};
@@ -91,6 +92,19 @@ pub enum Returning {
     ModifiedOld,
     /// The changed attributes, after the write.
     ModifiedNew,
+}
+
+impl Returning {
+    /// The same as native requests say it.
+    pub const fn return_value(self) -> ReturnValue {
+        match self {
+            Self::Nothing => ReturnValue::None,
+            Self::AllOld => ReturnValue::AllOld,
+            Self::AllNew => ReturnValue::AllNew,
+            Self::ModifiedOld => ReturnValue::UpdatedOld,
+            Self::ModifiedNew => ReturnValue::UpdatedNew,
+        }
+    }
 }
 
 /// A statement with its parameters in place.

@@ -42,6 +42,11 @@ impl Where {
         Condition { root: self.root.clone() }
     }
 
+    /// The top-level attributes that the clause names.
+    pub fn attributes(&self) -> impl Iterator<Item = &str> {
+        self.root.paths().into_iter().map(|path| path.attribute.as_str())
+    }
+
     /// Splits the clause into the values of these key attributes and the rest.
     pub fn key_match(&self, key: &[&str], forms: KeyForms) -> KeyMatch {
         let mut found = Item::new();

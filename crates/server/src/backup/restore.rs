@@ -14,8 +14,8 @@ use keywright_archive::{BackupPath, Chain, Listed, Listing, Place, SetState, Sta
 use super::database::{Database, Holds, holds};
 use super::place::{PlaceArguments, list, sentence, unknown};
 use super::table_argument::TableArgument;
-use crate::client::listing::counted;
 use crate::client::endpoint::{Credentials, Endpoint};
+use crate::client::listing::counted;
 use crate::client::progress::Bar;
 use crate::http::frames::{Row, row_bytes};
 use crate::http::hex::Hex;

@@ -69,8 +69,9 @@ pub(super) trait Asked {
     /// Whether executing it can write to the store.
     fn changes_something(&self) -> bool;
 
-    /// Judges what the first look left open.
-    fn second_look(&self, judge: &Judge, touches: &Touches<'_>) -> Result<(), Error> {
+    /// Judges what the first look left open. Parts of a request that are judged each by itself are refused in
+    /// it, and noted.
+    fn second_look(&mut self, judge: &Judge, touches: &Touches<'_>, _: &mut Trace) -> Result<(), Error> {
         judge.look_without_items(touches)
     }
 }
@@ -80,8 +81,8 @@ impl Asked for Request {
         self.changes_something()
     }
 
-    fn second_look(&self, judge: &Judge, touches: &Touches<'_>) -> Result<(), Error> {
-        second_look::look(self, judge, touches)
+    fn second_look(&mut self, judge: &Judge, touches: &Touches<'_>, trace: &mut Trace) -> Result<(), Error> {
+        second_look::look(self, judge, touches, trace)
     }
 }
 
@@ -124,9 +125,9 @@ pub(super) fn admit<R: Asked>(
         (None, Principal::Account | Principal::AccessKey(_)) => Look::Allowed,
         (None, Principal::Limited(_)) => return Err(Error::new(ErrorKind::AccessDenied, auth::NOT_ALLOWED)),
     };
-    let request = validate(&caller)?;
+    let mut request = validate(&caller)?;
     if let (Some(judge), Look::Depends) = (&judge, look) {
-        request.second_look(judge, touches)?;
+        request.second_look(judge, touches, trace)?;
     }
     // The names of a request that is refused may be anything, also secrets.
     if let Some(detail) = &mut trace.detail {

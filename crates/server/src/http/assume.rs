@@ -9,7 +9,7 @@ use keywright_access::decide::{Decision, Question, decide_on_role};
 use keywright_access::document::{Document, PolicyKind};
 use keywright_access::policies::Policy;
 use keywright_engine::{AccountId, Engine, FoundRole, Principal, compiled_policy};
-use keywright_semantics::error::{Error, ErrorKind};
+use keywright_semantics::error::Error;
 use keywright_semantics::iam::fault::{Fault, FaultKind};
 use keywright_semantics::iam::messages;
 use keywright_semantics::iam::names::{IamArn, session_arn};
@@ -20,7 +20,7 @@ use keywright_wire::GivenTags;
 
 use super::auth::Signer;
 use super::identity::{Refused, maybe};
-use super::judgement::Judge;
+use super::judgement::{Judge, denied};
 use super::service::Service;
 use super::sessions::{Holder, Session, SessionAccess};
 use crate::process::environment;
@@ -140,7 +140,7 @@ fn allow_one(
     let question = Question { principal: &judge.rights().principal, action, target, context };
     match decide_on_role(&question, &judge.policies_with(trust)) {
         Decision::Allow => Ok(()),
-        Decision::Deny(denial) => Err(Error::new(ErrorKind::AccessDenied, denial.message(&question))),
+        Decision::Deny(denial) => Err(denied(&denial, &question)),
         Decision::Depends => Err(judge.undecided(action, target)),
     }
 }

@@ -31,7 +31,7 @@ impl Service {
         match self.map_event_sources(context, body, trace).await {
             Ok(answer) => answer,
             Err(error) => {
-                trace.error = Some(error.kind);
+                trace.note_error(&error);
                 self.delay_failed_signature(&error, context.client).await;
                 Answer::event_sources(render_event_sources_error(&error))
             }

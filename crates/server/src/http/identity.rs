@@ -59,7 +59,7 @@ impl Service {
             Ok(answer) => answer,
             Err(Refused::Fault(fault)) => Answer::identity(render_identity_fault(api, &fault)),
             Err(Refused::Error(error)) => {
-                trace.error = Some(error.kind);
+                trace.note_error(&error);
                 self.delay_failed_signature(&error, context.client).await;
                 Answer::identity(render_identity_error(api, &error))
             }

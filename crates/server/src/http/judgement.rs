@@ -13,11 +13,12 @@ use keywright_access::context::{Context, Known, Value};
 use keywright_access::decide::{Decision, Denial, Question, decide};
 use keywright_access::needs::{Scope, needs};
 use keywright_access::policies::{Policies, Policy};
-use keywright_engine::{AccountId, Engine, Namespace, Region};
-use keywright_semantics::error::{Error, ErrorKind};
+use keywright_engine::{AccountId, Addressed, Engine, Namespace, Region};
+use keywright_semantics::error::{Denied, Error, ErrorDetail, ErrorKind};
 use keywright_semantics::messages::access::PolicyLayer;
 use keywright_semantics::messages::auth;
 use keywright_semantics::operation::Operation;
+use keywright_semantics::partiql::Statement;
 use keywright_semantics::touches::{Action as Touched, Resource, Touch, Touches};
 use keywright_wire::GivenTags;
 use time::OffsetDateTime;
@@ -51,6 +52,8 @@ pub(super) struct Judge {
     circumstances: Circumstances,
     given: GivenTags,
     transaction: Option<Operation>,
+    /// Whether each statement is judged by itself, and the others go on if it is denied.
+    judges_each: bool,
     now: (String, String),
     /// Where it says why it denies, if somebody wants to know.
     why: Option<Why>,
@@ -70,8 +73,17 @@ impl Judge {
         let binding = rights.binding(&engine);
         let now_ms = environment::now().0;
         let now = (iso(now_ms), (now_ms / 1000).to_string());
-        let given = GivenTags::default();
-        Self { rights, binding, engine, circumstances, given, transaction: None, now, why: None }
+        Self {
+            rights,
+            binding,
+            engine,
+            circumstances,
+            given: GivenTags::default(),
+            transaction: None,
+            judges_each: false,
+            now,
+            why: None,
+        }
     }
 
     /// The same, which says there why it denies.
@@ -97,7 +109,8 @@ impl Judge {
             operation,
             Operation::TransactGetItems | Operation::TransactWriteItems | Operation::ExecuteTransaction
         );
-        Self { transaction: is_transaction.then_some(operation), ..self }
+        let judges_each = operation == Operation::BatchExecuteStatement;
+        Self { transaction: is_transaction.then_some(operation), judges_each, ..self }
     }
 
     pub(super) fn rights(&self) -> &Rights {
@@ -117,8 +130,17 @@ impl Judge {
         self.binding.policies(Some(trust))
     }
 
-    /// Looks at a request whose JSON has the right types.
+    /// Looks at a request whose JSON has the right types. What denies one statement of a batch denies it
+    /// alone, and statements that do not parse are reported first: those requests depend.
     pub(super) fn first_look(&self, touches: &Touches<'_>) -> Result<Look, Error> {
+        if self.judges_each || touches.as_slice().iter().any(is_unreadable_statement) {
+            return Ok(Look::Depends);
+        }
+        self.look(touches)
+    }
+
+    /// Looks at what is known of a request before it is validated.
+    pub(super) fn look(&self, touches: &Touches<'_>) -> Result<Look, Error> {
         let Circumstances { namespace, .. } = &self.circumstances;
         let scope = Scope { account: namespace.account.as_str(), region: namespace.region.as_str() };
         let named = self.named(touches);
@@ -179,6 +201,11 @@ impl Judge {
     /// The attributes of the partition key of a table or index of the caller; none if there is no such one.
     pub(super) fn partition_names(&self, table: &str, index: Option<&str>) -> Option<Vec<String>> {
         self.engine.partition_names(&self.circumstances.namespace, table, index)
+    }
+
+    /// What a statement addresses in the caller's tables; none if there is no such table or index.
+    pub(super) fn addressed(&self, statement: &Statement) -> Option<Addressed> {
+        self.engine.addressed(&self.circumstances.namespace, statement)
     }
 
     /// Judges one action on one resource, with what the request's head says and these values.
@@ -294,6 +321,24 @@ fn iso(ms: u64) -> String {
     at.and_then(|at| at.format(&Rfc3339).ok()).unwrap_or_default()
 }
 
-fn denied(denial: &Denial<'_>, question: &Question<'_>) -> Error {
-    Error::new(ErrorKind::AccessDenied, denial.message(question))
+/// Whether a touch is that of a statement that does not parse.
+fn is_unreadable_statement(touch: &Touch<'_>) -> bool {
+    let is_statement = matches!(
+        touch.action,
+        Touched::Operation(
+            Operation::ExecuteStatement | Operation::ExecuteTransaction | Operation::BatchExecuteStatement
+        )
+    );
+    is_statement && touch.resource == Resource::Nothing
+}
+
+/// The error of a denied request, with what decided it.
+pub(super) fn denied(denial: &Denial<'_>, question: &Question<'_>) -> Error {
+    let decided = Denied {
+        principal: question.principal.arn().to_owned(),
+        action: question.action.to_string(),
+        by: denial.decided_by(),
+        is_explicit: denial.is_explicit(),
+    };
+    Error::new(ErrorKind::AccessDenied, denial.message(question)).with_detail(ErrorDetail::Denied(decided))
 }

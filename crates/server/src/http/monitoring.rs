@@ -30,7 +30,7 @@ impl Service {
         match self.monitor(context, (protocol, operation), body, trace).await {
             Ok(answer) => answer,
             Err(error) => {
-                trace.error = Some(error.kind);
+                trace.note_error(&error);
                 self.delay_failed_signature(&error, context.client).await;
                 Answer::monitoring(render_common_error(protocol, &error), protocol)
             }

@@ -1,6 +1,7 @@
 //! The request log: one line for each request that is chosen, as text or JSON.
 //!
-//! A line has names, numbers and times. It never has keys, attributes, expressions, statements, headers or
+//! A line has names, numbers and times; of a denied request also the statement that decided, by its policy's
+//! name. It never has keys, attributes, expressions, statements, headers or
 //! error messages, because any of these can hold values of items or secrets.
 
 use std::str::FromStr;
@@ -8,7 +9,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use keywright_semantics::capacity::HALVES_PER_UNIT;
-use keywright_semantics::error::Error;
+use keywright_semantics::error::{Denied, Error};
 use keywright_wire::{Operation, render_error};
 use serde_json::{Value, json};
 
@@ -111,6 +112,12 @@ fn members(trace: &Trace, finished: &Finished, outcome: Outcome<'_>) -> Members 
     if let Some(kind) = finished.error {
         let type_name = render_error(&Error::new(kind, "")).type_name;
         put("error", json!(type_name.rsplit('#').next().unwrap_or_default()));
+    }
+    if let Some(denied) = &trace.denied {
+        let Denied { principal, action, by, .. } = &**denied;
+        put("denied", json!(action));
+        put("denied_to", json!(principal));
+        put("denied_by", json!(by));
     }
     put("received_bytes", json!(finished.received_bytes));
     put("sent_bytes", json!(finished.sent_bytes));

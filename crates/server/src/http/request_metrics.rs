@@ -73,12 +73,29 @@ impl Default for Stripe {
     }
 }
 
+/// Denials by policies: of requests, and of statements in batches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Denials {
+    /// By statements that deny.
+    pub(crate) explicit: u64,
+    /// As no statement allows it.
+    pub(crate) implicit: u64,
+}
+
+impl Denials {
+    pub(crate) const fn count(&mut self, is_explicit: bool) {
+        let count = if is_explicit { &mut self.explicit } else { &mut self.implicit };
+        *count = count.saturating_add(1);
+    }
+}
+
 /// One finished request.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Finished {
     /// `None` if the request named no operation.
     pub(crate) operation: Option<Operation>,
     pub(crate) error: Option<ErrorKind>,
+    pub(crate) denials: Denials,
     pub(crate) took: Duration,
     /// Bytes of the bodies.
     pub(crate) received_bytes: usize,
@@ -91,6 +108,8 @@ pub(crate) struct RequestMetrics {
     stripes: Box<[Stripe]>,
     /// For each operation, its failures by kind.
     errors: Box<[[AtomicU64; KINDS]]>,
+    /// Denials that are explicit, and those that are not. They are rare: no stripes.
+    denials: [AtomicU64; 2],
     /// Refusals by direction and limit. They are rare: no stripes.
     throttled: [[AtomicU64; LIMITS]; DIRECTIONS],
 }
@@ -103,6 +122,7 @@ pub(crate) struct Totals {
     pub(crate) read_halves: u64,
     pub(crate) write_halves: u64,
     pub(crate) conflicts: u64,
+    pub(crate) denials: Denials,
     /// Refusals that occurred, by what was short.
     pub(crate) throttled: Vec<(Direction, Limit, u64)>,
     pub(crate) received_bytes: u64,
@@ -127,6 +147,7 @@ impl Default for RequestMetrics {
         Self {
             stripes: (0..STRIPES).map(|_| Stripe::default()).collect(),
             errors: (0..OPERATIONS).map(|_| no_errors()).collect(),
+            denials: std::array::from_fn(|_| AtomicU64::new(0)),
             throttled: std::array::from_fn(|_| std::array::from_fn(|_| AtomicU64::new(0))),
         }
     }
@@ -140,6 +161,11 @@ impl RequestMetrics {
             && let Some(count) = self.errors.get(operation).and_then(|kinds| kinds.get(error.place()))
         {
             add(count, 1);
+        }
+        if finished.denials != Denials::default() {
+            let [explicit, implicit] = &self.denials;
+            add(explicit, finished.denials.explicit);
+            add(implicit, finished.denials.implicit);
         }
         let Some(stripe) = self.stripe() else { return };
         let us = u64::try_from(finished.took.as_micros()).unwrap_or(u64::MAX);
@@ -160,11 +186,13 @@ impl RequestMetrics {
     /// The sums of all threads.
     pub(crate) fn totals(&self) -> Totals {
         let sum = |of: fn(&Stripe) -> &AtomicU64| self.stripes.iter().map(|stripe| read(of(stripe))).sum();
+        let [explicit, implicit] = self.denials.each_ref().map(read);
         Totals {
             operations: (0..OPERATIONS).filter_map(|place| self.operation(place)).collect(),
             read_halves: sum(|stripe| &stripe.read_halves),
             write_halves: sum(|stripe| &stripe.write_halves),
             conflicts: sum(|stripe| &stripe.conflicts),
+            denials: Denials { explicit, implicit },
             throttled: self.throttled().collect(),
             received_bytes: sum(|stripe| &stripe.received_bytes),
             sent_bytes: sum(|stripe| &stripe.sent_bytes),
@@ -244,7 +272,8 @@ mod tests {
 
     fn finished(operation: Operation, error: Option<ErrorKind>, us: u64) -> Finished {
         let took = Duration::from_micros(us);
-        Finished { operation: Some(operation), error, took, received_bytes: 3, sent_bytes: 5 }
+        let (operation, denials) = (Some(operation), Denials { explicit: 1, implicit: 2 });
+        Finished { operation, error, denials, took, received_bytes: 3, sent_bytes: 5 }
     }
 
     #[test]
@@ -266,6 +295,7 @@ mod tests {
         assert_eq!((get.sum_us, get.errors.as_slice()), (32 * 201, &[(ErrorKind::Validation, 32)][..]));
         assert_eq!((totals.read_halves, totals.write_halves, totals.conflicts), (32, 64, 32));
         assert_eq!((totals.received_bytes, totals.sent_bytes), (64 * 3, 64 * 5));
+        assert_eq!(totals.denials, Denials { explicit: 64, implicit: 128 });
     }
 
     #[test]

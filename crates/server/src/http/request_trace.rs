@@ -8,13 +8,13 @@ use std::time::{Duration, Instant};
 
 use keywright_engine::{Namespace, Observer};
 use keywright_semantics::capacity::Usage;
-use keywright_semantics::error::ErrorKind;
+use keywright_semantics::error::{Denied, Error, ErrorKind};
 use keywright_semantics::response::{PageOutput, Response};
 use keywright_semantics::throttle::{Direction, Limit};
 use keywright_semantics::touches::Touches;
 use keywright_wire::Operation;
 
-use super::request_metrics::{Finished, RequestMetrics};
+use super::request_metrics::{Denials, Finished, RequestMetrics};
 use crate::process::{environment, foreign};
 
 /// Tables of one request that are noted.
@@ -28,6 +28,9 @@ pub(crate) struct Trace {
     pub(crate) is_call: bool,
     pub(crate) operation: Option<Operation>,
     pub(crate) error: Option<ErrorKind>,
+    /// What decided the first denial.
+    pub(crate) denied: Option<Box<Denied>>,
+    pub(crate) denials: Denials,
     pub(crate) received_bytes: usize,
     /// Only where requests are logged.
     pub(crate) detail: Option<Box<Detail>>,
@@ -40,6 +43,8 @@ impl Trace {
             is_call: false,
             operation: None,
             error: None,
+            denied: None,
+            denials: Denials::default(),
             received_bytes: 0,
             detail: None,
         }
@@ -52,8 +57,23 @@ impl Trace {
     /// Ends the request with a response of this size.
     pub(crate) fn finish(&self, sent_bytes: usize) -> Finished {
         let took = self.elapsed();
-        let Self { operation, error, received_bytes, .. } = *self;
-        Finished { operation, error, took, received_bytes, sent_bytes }
+        let Self { operation, error, denials, received_bytes, .. } = *self;
+        Finished { operation, error, denials, took, received_bytes, sent_bytes }
+    }
+
+    /// Notes the error that answers the request.
+    pub(crate) fn note_error(&mut self, error: &Error) {
+        self.error = Some(error.kind);
+        self.note_denial(error);
+    }
+
+    /// Notes that a policy denied the request, or one of its parts, if one did.
+    pub(crate) fn note_denial(&mut self, error: &Error) {
+        let Some(denied) = error.denied() else { return };
+        self.denials.count(denied.is_explicit);
+        if self.denied.is_none() {
+            self.denied = Some(Box::new(denied.clone()));
+        }
     }
 
     /// Who receives the figures of this request, if they are kept for it alone.

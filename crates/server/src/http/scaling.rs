@@ -28,7 +28,7 @@ impl Service {
         match self.scale(context, operation, body, trace).await {
             Ok(answer) => answer,
             Err(error) => {
-                trace.error = Some(error.kind);
+                trace.note_error(&error);
                 self.delay_failed_signature(&error, context.client).await;
                 Answer::scaling(render_scaling_error(&error))
             }

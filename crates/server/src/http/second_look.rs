@@ -14,16 +14,18 @@ use keywright_access::context::{Context, Known, Value};
 use keywright_semantics::error::Error;
 use keywright_semantics::expression::{Condition, KeyPredicate, Projection, Update};
 use keywright_semantics::operation::Operation;
+use keywright_semantics::partiql::{Select, Statement, Where};
 use keywright_semantics::request::common::SelectMode;
 use keywright_semantics::request::parts::{ReturnConsumedCapacity, ReturnValue};
 use keywright_semantics::request::{
-    BatchGetTable, BatchWrite, ConditionalWrite, Query, Request, Scan, TableRef, TransactAction,
-    TransactWrite,
+    BatchExecuteStatement, BatchGetTable, BatchWrite, ConditionalWrite, Query, Request, Scan, TableRef,
+    TransactAction, TransactWrite,
 };
 use keywright_semantics::touches::{Action, Resource, Touch, Touches};
 use keywright_semantics::value::{AttributeValue, Item};
 
-use super::judgement::Judge;
+use super::judgement::{Judge, Look};
+use super::request_trace::Trace;
 
 /// The keys of further attributes of a partition key.
 const PARTITION_KEYS: [Known; 4] = [
@@ -52,6 +54,8 @@ enum Keys<'r> {
     Of(Vec<&'r Item>),
     /// In the condition on keys.
     Query(&'r Query),
+    /// In a statement, which names them in ways of its own.
+    Statement(&'r Statement),
     /// Nowhere: every item is addressed.
     None,
 }
@@ -153,9 +157,38 @@ impl<'r> Use<'r> {
         made.mentioning(write.condition.as_ref())
     }
 
+    fn statement(statement: &'r Statement, capacity: ReturnConsumedCapacity) -> Self {
+        let mut made = Self::new(Operation::ExecuteStatement, statement.table(), capacity);
+        made.action = statement.touch().action;
+        made.keys = Keys::Statement(statement);
+        match statement {
+            Statement::Select(select) | Statement::Exists(select) => return made.selecting(select),
+            Statement::Insert { item, .. } => made.names.extend(item.keys().map(String::as_str)),
+            Statement::Update { update, condition, returning, .. } => {
+                made.names.extend(condition.iter().flat_map(Where::attributes));
+                return made.updating(Some(update)).returning(returning.return_value());
+            }
+            Statement::Delete { condition, returning, .. } => {
+                made.names.extend(condition.iter().flat_map(Where::attributes));
+                return made.returning(returning.return_value());
+            }
+        }
+        made
+    }
+
+    fn selecting(mut self, select: &'r Select) -> Self {
+        self.index = select.index.as_deref();
+        let columns = select.columns.iter().flatten().map(|column| column.path.attribute.as_str());
+        let condition = select.condition.iter().flat_map(Where::attributes);
+        let order = select.order.iter().map(|(name, _)| name.as_str());
+        self.names.extend(columns.chain(condition).chain(order));
+        let is_specific = select.columns.as_ref().map(|_| SelectMode::SpecificAttributes);
+        self.reading(None, is_specific)
+    }
+
     /// What conditions see of this use, in addition to the request's head.
     fn context<'c>(&'c self, judge: &'c Judge) -> Option<Context<'c>> {
-        let partition = judge.partition_names(&self.table.name, self.index)?;
+        let (partition, full_scan) = self.partition(judge)?;
         let names = self.names.iter().map(|name| Cow::Borrowed(*name)).collect();
         let mut context = judge
             .context()
@@ -164,16 +197,33 @@ impl<'r> Use<'r> {
             .with(Known::ReturnValues, self.return_values.map_or(Value::Absent, |one| Value::one(one.name())))
             .with(Known::ReturnConsumedCapacity, Value::one(self.capacity.name()))
             .with(Known::EnclosingOperation, judge.enclosing(Verb::Touched(self.action)));
-        for (key, name) in PARTITION_KEYS.into_iter().zip(&partition) {
-            context = context.with(key, self.values(name));
+        for (key, values) in PARTITION_KEYS.into_iter().zip(partition) {
+            context = context.with(key, values);
         }
-        Some(context)
+        Some(context.with(Known::FullTableScan, full_scan))
+    }
+
+    /// The values of each attribute of the partition key, and whether a SELECT reads everything; none if
+    /// there is no such table or index.
+    fn partition(&self, judge: &Judge) -> Option<(Vec<Value<'_>>, Value<'static>)> {
+        let Keys::Statement(statement) = &self.keys else {
+            let names = judge.partition_names(&self.table.name, self.index)?;
+            return Some((names.iter().map(|name| self.values(name)).collect(), Value::Absent));
+        };
+        let addressed = judge.addressed(statement)?;
+        let values = |values: &Vec<AttributeValue>| {
+            let owned = |value| text(value).map(|text| Cow::Owned(text.into_owned()));
+            Value::Many(values.iter().filter_map(owned).collect())
+        };
+        let is_select = self.action == Action::PartiqlSelect;
+        let full_scan = if is_select { Value::flag(addressed.is_full_scan) } else { Value::Absent };
+        Some((addressed.partition_values.iter().map(values).collect(), full_scan))
     }
 
     /// The values of a key attribute in the request.
     fn values(&self, attribute: &str) -> Value<'_> {
         let values = match &self.keys {
-            Keys::None => return Value::Absent,
+            Keys::None | Keys::Statement(_) => return Value::Absent,
             Keys::Of(items) => items.iter().filter_map(|item| text(item.get(attribute)?)).collect(),
             Keys::Query(query) => {
                 let clauses = query.key_condition.clauses.iter();
@@ -267,26 +317,53 @@ fn uses(request: &Request) -> Option<Vec<Use<'_>>> {
         Request::TransactWriteItems(transaction) => {
             transaction.actions.iter().map(|write| Use::member(write, transaction.capacity)).collect()
         }
+        Request::ExecuteStatement(request) => vec![Use::statement(&request.statement, request.capacity)],
+        Request::ExecuteTransaction(request) => {
+            let statements = request.statements.iter();
+            statements.map(|statement| Use::statement(&statement.statement, request.capacity)).collect()
+        }
         _ => return None,
     })
 }
 
 /// Judges what the first look left open. A table that does not exist has no keys: a caller who may reach only
 /// some of its items is denied.
-pub(super) fn look(request: &Request, judge: &Judge, touches: &Touches<'_>) -> Result<(), Error> {
-    match request {
-        // What statements address is not known here: a caller who may reach only some items uses none.
-        Request::ExecuteStatement(_) | Request::ExecuteTransaction(_) | Request::BatchExecuteStatement(_) => {
-            return Err(judge.undecided_touches(touches));
-        }
-        _ => {}
+pub(super) fn look(
+    request: &mut Request,
+    judge: &Judge,
+    touches: &Touches<'_>,
+    trace: &mut Trace,
+) -> Result<(), Error> {
+    if let Request::BatchExecuteStatement(batch) = request {
+        look_at_each(batch, judge, touches, trace);
+        return Ok(());
     }
     let Some(uses) = uses(request) else { return judge.look_without_items(touches) };
-    for used in uses {
-        let resource = Resource::of_table(used.table.as_given.as_str(), used.index);
-        let one = Touches::One(Touch { action: used.action, resource });
-        let Some(context) = used.context(judge) else { return Err(judge.undecided_touches(&one)) };
-        judge.look_again(&one, &context)?;
+    uses.iter().try_for_each(|used| look_at_use(used, judge))
+}
+
+fn look_at_use(used: &Use<'_>, judge: &Judge) -> Result<(), Error> {
+    let resource = Resource::of_table(used.table.as_given.as_str(), used.index);
+    let one = Touches::One(Touch { action: used.action, resource });
+    let Some(context) = used.context(judge) else { return Err(judge.undecided_touches(&one)) };
+    judge.look_again(&one, &context)
+}
+
+/// Judges the statements of a batch, each by itself. A denial takes the statement's place.
+fn look_at_each(batch: &mut BatchExecuteStatement, judge: &Judge, touches: &Touches<'_>, trace: &mut Trace) {
+    let capacity = batch.capacity;
+    let touches = touches.as_slice();
+    assert_eq!(touches.len(), batch.statements.len(), "every statement of a batch touches something");
+    for (statement, touch) in batch.statements.iter_mut().zip(touches) {
+        let looked = judge.look(&Touches::One(touch.clone())).and_then(|look| match (look, &*statement) {
+            (Look::Allowed, _) | (Look::Depends, Err(_)) => Ok(()),
+            (Look::Depends, Ok(statement)) => {
+                look_at_use(&Use::statement(&statement.statement, capacity), judge)
+            }
+        });
+        if let Err(denied) = looked {
+            trace.note_denial(&denied);
+            *statement = Err(denied);
+        }
     }
-    Ok(())
 }

@@ -199,10 +199,13 @@ impl Service {
                 && client.address.is_loopback()
         });
         let (api, operation) = family(head, fields);
-        let api = self.of_form(api, head);
+        let api = Self::of_form(api, head);
         trace.is_call = own.is_some() || api == Family::EventSources || head.method == Method::POST;
         let early = match admitted {
             Ok(()) if !is_usual || clock.is_some() => None,
+            Ok(()) if matches!(api, Family::Identity(_)) && !self.authenticator.verifies() => {
+                Some(Answer::not_ours())
+            }
             admitted => self.reject_early(head, fields, &body, admitted),
         };
         if let Some(answer) = early {
@@ -230,16 +233,16 @@ impl Service {
         match served {
             Ok(answer) => answer,
             Err(error) => {
-                trace.error = Some(error.kind);
+                trace.note_error(&error);
                 self.delay_failed_signature(&error, client).await;
                 self.failed(error).await
             }
         }
     }
 
-    /// The API of a form: IAM's and STS's are served only where signatures are verified.
-    fn of_form(&self, api: Family, head: &Parts) -> Family {
-        if api != Family::Monitoring(Protocol::Query) || !self.authenticator.verifies() {
+    /// The API of a form. IAM's and STS's are served only where signatures are verified.
+    fn of_form(api: Family, head: &Parts) -> Family {
+        if api != Family::Monitoring(Protocol::Query) {
             return api;
         }
         let authorization = head.headers.get(AUTHORIZATION).and_then(request_head::visible);

@@ -42,7 +42,7 @@ impl Service {
             Ok(Some(answer)) => answer,
             Ok(None) => return Called::Changes,
             Err(error) => {
-                trace.error = Some(error.kind);
+                trace.note_error(&error);
                 self.failed(error).await.explained(why.explanation())
             }
         };

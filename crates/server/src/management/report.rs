@@ -91,6 +91,14 @@ pub(crate) fn requests(exposition: &mut Exposition, totals: &Totals) {
     );
     exposition.metric(
         COUNTER,
+        "keywright_denials_total",
+        "Requests, and statements of batches, that policies denied.",
+    );
+    for (decision, count) in [("explicit", totals.denials.explicit), ("implicit", totals.denials.implicit)] {
+        exposition.sample(&[("decision", decision)], count);
+    }
+    exposition.metric(
+        COUNTER,
         "keywright_throttled_total",
         "Requests, or items of a batch, that a limit of throughput refused.",
     );

@@ -13,6 +13,7 @@ mod lifecycle;
 mod management;
 mod older_folder;
 mod places;
+mod policies;
 mod presigned;
 mod request_log;
 mod rollback;

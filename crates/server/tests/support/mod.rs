@@ -22,6 +22,7 @@ pub mod postgres;
 pub mod raw;
 pub mod register;
 pub mod signing;
+pub mod signed;
 pub mod small_disk;
 pub mod snapshot;
 pub mod stores;

@@ -38,7 +38,7 @@ pub fn render_error(error: &Error) -> RenderedError {
     writer.object(|members| {
         members.put("__type", type_name);
         match error.detail.as_ref() {
-            ErrorDetail::None => message(members, error),
+            ErrorDetail::None | ErrorDetail::Denied(_) => message(members, error),
             ErrorDetail::Item(item) => {
                 members.put("Item", item);
                 message(members, error);

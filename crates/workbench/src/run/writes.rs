@@ -277,7 +277,7 @@ fn failure(
                 }
             }
         }
-        ErrorDetail::None | ErrorDetail::Item(_) | ErrorDetail::Throttling(_) => {
+        ErrorDetail::None | ErrorDetail::Item(_) | ErrorDetail::Throttling(_) | ErrorDetail::Denied(_) => {
             codes = vec![format!("{:?}", fault.kind)];
         }
     }
