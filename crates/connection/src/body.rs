@@ -1,17 +1,22 @@
 //! Reads request bodies within their limits of size and memory, and discards bodies that are not needed.
 //!
-//! It does not know how long a body may take (`http`) nor what it contains.
+//! It does not know how long a body may take in all (`http`) nor what it contains.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::future::poll_immediate;
 use http_body_util::BodyExt as _;
-use hyper::body::{Body as _, Incoming};
+use hyper::body::{Body as _, Frame, Incoming};
+use keywright_process::environment;
 use keywright_semantics::limits::REQUEST_BYTES_MAX;
 
 use super::budget::{Budget, Exhausted, Share, guarded};
-use crate::limits::{BODY_FREE_BYTES, BODY_STEPS_BYTES_MAX, Limits, UNVERIFIED_BODIES_SHARE};
+use crate::limits::{
+    BODY_BYTES_PER_SECOND_MIN, BODY_FREE_BYTES, BODY_GRACE, BODY_STEPS_BYTES_MAX, Limits,
+    UNVERIFIED_BODIES_SHARE,
+};
 
 /// Why a body was not read completely.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,7 +121,8 @@ pub async fn read(body: &mut Incoming, bytes_max: usize, hold: &mut Hold<'_>) ->
     // Most bodies come in one piece.
     let mut first = Bytes::new();
     let mut all = Vec::new();
-    while let Some(frame) = body.frame().await {
+    let mut waited = Duration::ZERO;
+    while let Some(frame) = next_frame(body, first.len().max(all.len()), &mut waited).await? {
         let Ok(data) = frame.map_err(|_broken| BodyFault::Broken)?.into_data() else { continue };
         let length = first.len().max(all.len()).saturating_add(data.len());
         if length > bytes_max {
@@ -138,6 +144,31 @@ pub async fn read(body: &mut Incoming, bytes_max: usize, hold: &mut Hold<'_>) ->
         all.extend_from_slice(&data);
     }
     Ok(if all.is_empty() { first } else { Bytes::from(all) })
+}
+
+/// The next part of a body of which so much has come. The time that it waits for the client is added up; time
+/// in which the server has no memory for the body is the server's.
+async fn next_frame(
+    body: &mut Incoming,
+    received_bytes: usize,
+    waited: &mut Duration,
+) -> Result<Option<Result<Frame<Bytes>, hyper::Error>>, BodyFault> {
+    let mut frame = body.frame();
+    // Most bodies come with their head: then no clock is read.
+    if let Some(come) = poll_immediate(&mut frame).await {
+        return Ok(come);
+    }
+    let begun = environment::instant();
+    let left = patience(received_bytes).saturating_sub(*waited);
+    let come = tokio::time::timeout(left, frame).await.map_err(|_elapsed| BodyFault::TooSlow)?;
+    *waited = waited.saturating_add(environment::instant().saturating_duration_since(begun));
+    Ok(come)
+}
+
+/// How long the server waits in all for the part after the first so many bytes.
+fn patience(received_bytes: usize) -> Duration {
+    let seconds = u64::try_from(received_bytes).unwrap_or(u64::MAX) / BODY_BYTES_PER_SECOND_MIN;
+    BODY_GRACE.max(Duration::from_secs(seconds))
 }
 
 /// The capacity to reserve when `length` bytes of at most `most` have arrived. It doubles up to
@@ -187,6 +218,13 @@ mod tests {
             assert_eq!(capacity_for(length, declared), capacity, "{length}");
         }
         assert_eq!(capacity_for(20_000, 30_000), 30_000);
+    }
+
+    #[test]
+    fn a_body_has_its_grace_time_and_then_a_second_for_each_kibibyte() {
+        for (bytes, seconds) in [(0, 5), (1, 5), (5 * 1024, 5), (6 * 1024, 6), (60 * 1024, 60)] {
+            assert_eq!(patience(bytes), Duration::from_secs(seconds), "{bytes}");
+        }
     }
 
     #[tokio::test]

@@ -83,6 +83,11 @@ pub const ACCEPT_RETRY_MS: u64 = 50;
 
 /// Time limit of a request body.
 pub const BODY_SECONDS_MAX: u64 = 60;
+/// Least rate of a body, on average over the time that the server waits for it, once the grace time is over
+/// (Kestrel demands 240 bytes).
+pub const BODY_BYTES_PER_SECOND_MIN: u64 = 1024;
+/// Time in which a body may be as slow as it likes.
+pub const BODY_GRACE: Duration = Duration::from_secs(5);
 /// Bytes of a refused body that are read and discarded, so that the connection can be used again. A longer
 /// rest ends the connection.
 pub const DISCARDED_BYTES_MAX: usize = 4 * REQUEST_BYTES_MAX;

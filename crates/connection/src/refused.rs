@@ -23,6 +23,8 @@ pub enum Cause {
     ConnectionsPerAddress,
     /// Too many requests of one address.
     RequestsPerAddress,
+    /// Too many requests of one account in a second.
+    RequestsPerSecond,
     /// A body over its limit.
     BodyTooLarge,
     /// A body that did not arrive in its time.
@@ -49,13 +51,14 @@ pub enum Cause {
 
 impl Cause {
     /// All causes, in the order of their counts.
-    const ALL: [Self; 17] = [
+    const ALL: [Self; 18] = [
         Self::NoRequestInTime,
         Self::HeadBudget,
         Self::AnswerNotRead,
         Self::MadeRoom,
         Self::ConnectionsPerAddress,
         Self::RequestsPerAddress,
+        Self::RequestsPerSecond,
         Self::BodyTooLarge,
         Self::BodyTooSlow,
         Self::BodyBudget,
@@ -78,6 +81,7 @@ impl Cause {
             Self::MadeRoom => "closed_for_new_client",
             Self::ConnectionsPerAddress => "connections_per_address",
             Self::RequestsPerAddress => "requests_per_address",
+            Self::RequestsPerSecond => "requests_per_second",
             Self::BodyTooLarge => "body_too_large",
             Self::BodyTooSlow => "body_too_slow",
             Self::BodyBudget => "body_budget",

@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use hyper::body::Incoming;
-use keywright_engine::{Caller, Observer, Presence};
+use keywright_engine::{Caller, Observer, Presence, Principal};
 use keywright_semantics::error::{Error, ErrorKind};
+use keywright_semantics::messages::throttle;
 use keywright_semantics::request::Request as Typed;
 use keywright_semantics::response::Response as Answered;
 use keywright_wire::{
@@ -23,6 +24,7 @@ use super::request_trace::{Detail, Trace};
 use super::response::Answer;
 use super::run_to_completion::RunToCompletion;
 use super::service::{Service, failure};
+use super::turns::{NoTurn, Place, Who};
 use crate::connection::budget::Share;
 use crate::connection::refused::Cause;
 use crate::connection::request_head;
@@ -59,6 +61,10 @@ impl Service {
                 Err(Unreceived::TooSlow) => return Ok(self.refuse(Answer::too_slow(), Cause::BodyTooSlow)),
                 Err(Unreceived::Other(error)) => return Err(error),
             };
+        if !self.rates.admits(signer.caller.namespace.account.as_str()) {
+            self.refused.count(Cause::RequestsPerSecond);
+            return Err(Error::new(ErrorKind::RequestLimitExceeded, throttle::ACCOUNT_LIMIT));
+        }
         let judge = self.judge(context, &signer)?.map(|judge| judge.of_operation(operation));
         let answer = self.execute(operation, Asker::of_network(signer, judge), body, trace).await?;
         Ok(answer.expect("a caller who may write is answered"))
@@ -87,8 +93,14 @@ impl Service {
         trace: &mut Trace,
     ) -> Result<Answer, Error> {
         self.check_copy(&admitted).await?;
-        let share = self.answer_share(answer_size::estimate(admitted.request())).await?;
+        let estimate = answer_size::estimate(admitted.request());
         let changes = admitted.changes_something();
+        // Until the answer is rendered. Memory is taken in the order of turns.
+        let _turn = match estimate {
+            Some(_) if !changes => Some(self.turn(admitted.caller()).await?),
+            Some(_) | None => None,
+        };
+        let share = self.answer_share(estimate).await?;
         let (response, share) = self.run(admitted, Memory { decoded, share }, trace.observer()).await?;
         if let Some(detail) = &mut trace.detail {
             detail.note(&response);
@@ -100,6 +112,15 @@ impl Service {
             share => share.filter(|_| rendered.len() > ANSWER_FREE_BYTES),
         };
         Ok(Answer::json(rendered, share))
+    }
+
+    /// Waits until it is the caller's turn to be answered with much.
+    async fn turn(&self, caller: &Caller) -> Result<Place, Error> {
+        let who = match &caller.principal {
+            Principal::Limited(limited) => Who::from(limited.arn.as_str()),
+            Principal::Account | Principal::AccessKey(_) => Who::from(caller.namespace.account.as_str()),
+        };
+        self.turns.take(who).await.map_err(|NoTurn| self.busy(Cause::AnswerBudget))
     }
 
     /// Decodes a body and takes memory for the result: a body of many small values becomes many times as

@@ -28,9 +28,11 @@ use super::failed_signatures::FailedSignatures;
 use super::own_call::OwnCall;
 use super::request_log::{Outcome, RequestLog};
 use super::request_metrics::RequestMetrics;
+use super::request_rates::RequestRates;
 use super::request_trace::Trace;
 use super::response::{self, Answer, ResponsePrefs};
 use super::sessions::Sessions;
+use super::turns::Turns;
 use super::web_guard::{Refusal, WebGuard};
 use crate::clock::{Desk, endpoint as clock};
 use crate::connection::body::{self, BodyBudgets};
@@ -41,7 +43,7 @@ use crate::connection::head_meter::HeadMeter;
 use crate::connection::listener::Serving;
 use crate::connection::refused::{Cause, Refused};
 use crate::connection::request_head::{self, RequestHead};
-use crate::limits::{HEAD_BYTES_MAX, Limits, READERS_MAX, UNVERIFIED_DISCARDS_MAX};
+use crate::limits::{HEAD_BYTES_MAX, Limits, PAGE_ANSWER_BYTES, READERS_MAX, UNVERIFIED_DISCARDS_MAX};
 use crate::storage::copies::BackupStore;
 use crate::storage::database::Database;
 use crate::targets::Targets;
@@ -70,6 +72,9 @@ pub(crate) struct Service {
     pub(super) readers: Semaphore,
     pub(super) unverified_discards: Semaphore,
     pub(super) answers: Arc<Budget>,
+    /// Places in the engine for requests with large answers.
+    pub(super) turns: Arc<Turns>,
+    pub(super) rates: RequestRates,
     pub(super) failed_signatures: FailedSignatures,
     pub(super) refused: Arc<Refused>,
     pub(super) stopping: watch::Receiver<bool>,
@@ -88,6 +93,7 @@ pub(crate) struct ServiceParts {
     pub(crate) is_secure: bool,
     pub(crate) web_guard: WebGuard,
     pub(crate) limits: Limits,
+    pub(crate) rates: RequestRates,
     pub(crate) request_log: Option<RequestLog>,
     /// A clock that stands.
     pub(crate) clock: Option<Desk>,
@@ -105,6 +111,7 @@ impl Service {
             is_secure,
             web_guard,
             limits,
+            rates,
             request_log,
             clock,
         } = parts;
@@ -127,6 +134,8 @@ impl Service {
             readers: Semaphore::new(READERS_MAX),
             unverified_discards: Semaphore::new(UNVERIFIED_DISCARDS_MAX),
             answers: Budget::new(limits.answer_budget_bytes, wait),
+            turns: Turns::new(limits.answer_budget_bytes / PAGE_ANSWER_BYTES, wait),
+            rates,
             failed_signatures: FailedSignatures::default(),
             limits,
             refused: Arc::default(),
@@ -164,6 +173,7 @@ impl Service {
         for budget in [bodies, unverified, &self.decoding, &self.answers] {
             budget.refuse_waiting();
         }
+        self.turns.refuse_waiting();
     }
 
     /// Resolves once no write is being executed.

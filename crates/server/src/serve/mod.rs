@@ -28,6 +28,7 @@ use crate::http::auth::Authenticator;
 use crate::http::branches;
 use crate::http::credentials::CredentialFile;
 use crate::http::request_metrics::RequestMetrics;
+use crate::http::request_rates::RequestRates;
 use crate::http::{Service, ServiceParts};
 use crate::jobs;
 use crate::limits::{CHANGES_SECONDS_MAX, DRAIN_SECONDS_MAX, UNREACHABLE_PLACES_LISTED};
@@ -186,8 +187,7 @@ async fn serve(mut config: Config, backend: Backend) -> Result<(), Failure> {
     let lane = Arc::clone(&engine_config.lane);
     let clock = Arc::new(Clock::new(config.clock));
     let database = Arc::new(Database::open(backend, engine_config, Arc::clone(&clock)).await?);
-    warn_of_unreachable(&database);
-    warn_of_refused(&database);
+    warn_of_places(&database);
     let backups = BackupStore::new(config.backups.to.clone(), config.backups.s3.clone().unwrap_or_default());
     let backups = Arc::new(backups);
     let buckets = Arc::new(Buckets::new(config.buckets.clone()));
@@ -205,6 +205,7 @@ async fn serve(mut config: Config, backend: Backend) -> Result<(), Failure> {
         is_secure: config.tls.is_some(),
         web_guard: config.web_guard,
         limits: config.limits,
+        rates: RequestRates::new(&config.rates),
         request_log: config.request_log,
         clock: clock.is_manual().then(|| Desk { clock, moves }),
     };
@@ -289,6 +290,12 @@ async fn stop_all(service: &Service, database: &Database, mut tasks: Tasks) -> R
         .shut_down()
         .await
         .map_err(|error| Failure::new(format!("cannot close the database cleanly: {error}")))
+}
+
+/// Warns of tables that no request can name, and of those that this release does not serve.
+fn warn_of_places(database: &Database) {
+    warn_of_unreachable(database);
+    warn_of_refused(database);
 }
 
 /// Names the places with tables that no request can name: a server of an earlier release took them.

@@ -13,6 +13,7 @@ use super::kinesis::KinesisArguments;
 use super::triggers::TriggerArguments;
 use crate::clock::{ManualStart, Pace};
 use crate::http::request_log::RequestLog;
+use crate::http::request_rates::AccountRate;
 use crate::process::log::{LogFormat, LogLevel};
 use crate::storage::scrub::ScrubSetting;
 
@@ -240,6 +241,10 @@ pub(crate) struct LimitArguments {
     /// loopback]
     #[arg(long, value_name = "COUNT", env = "KEYWRIGHT_REQUESTS_PER_ADDRESS")]
     pub(crate) requests_per_address: Option<u32>,
+    /// Maximum number of requests of an account per second, such as 123456789012=1000. Can be repeated
+    /// [default: no limit]
+    #[arg(long, value_name = "ACCOUNT=N", env = "KEYWRIGHT_REQUESTS_PER_SECOND", value_delimiter = ',')]
+    pub(crate) requests_per_second: Vec<AccountRate>,
     /// Memory for all request bodies, in MiB, at least 64 [default: 256]
     #[arg(long, value_name = "MIB", env = "KEYWRIGHT_BODY_BUDGET_MIB")]
     pub(crate) body_budget_mib: Option<u64>,

@@ -25,6 +25,7 @@ use super::triggers::{self, TriggerInFile, Triggers};
 use crate::clock::{ClockSetting, ManualStart, Pace};
 use crate::connection::hosts::AllowedHosts;
 use crate::http::request_log::RequestLog;
+use crate::http::request_rates::AccountRate;
 use crate::http::web_guard::{HostCheck, Origins, WebGuard};
 use crate::limits::{self, Limits, PerAddress};
 use crate::management::ManagementConfig;
@@ -80,6 +81,8 @@ pub(crate) struct Config {
     pub(crate) ttl_delay_ms: Option<u64>,
     pub(crate) strict_metrics: bool,
     pub(crate) limits: Limits,
+    /// Of the accounts that have one.
+    pub(crate) rates: Vec<AccountRate>,
     pub(crate) branches: BranchLimits,
     pub(crate) backups: Backups,
     pub(crate) buckets: BucketSettings,
@@ -165,6 +168,8 @@ struct File {
     connections_per_address: Option<u32>,
     #[serde(alias = "requests_per_address")]
     requests_per_address: Option<u32>,
+    #[serde(default, alias = "requests_per_second")]
+    requests_per_second: Vec<String>,
     #[serde(alias = "body_budget_mib")]
     body_budget_mib: Option<u64>,
     #[serde(alias = "decode_budget_mib")]
@@ -333,6 +338,7 @@ impl Config {
         let mut file = File::read(arguments.config.as_deref())?;
         let durability = arguments.durability.or(file.durability()?).unwrap_or(DurabilityArgument::Synced);
         let limits = limits_of(&arguments.limits, &file)?;
+        let rates = rates(&arguments.limits, &file)?;
         let host = first(arguments.host, file.host.as_deref(), host)?.unwrap_or(LOOPBACK);
         let watching = Watching::merge(&arguments.watching, &file)?;
         let port = arguments.port.or(file.port).unwrap_or(DEFAULT_PORT);
@@ -397,6 +403,7 @@ impl Config {
             strict_metrics: arguments.strict_metrics.or(file.strict_metrics).unwrap_or(false),
             stream_shard_ms: shard_time(arguments.stream_shard_ms.or(file.stream_shard_ms))?,
             limits,
+            rates,
             branches,
             backups,
             buckets,
@@ -571,6 +578,15 @@ fn limits_of(arguments: &LimitArguments, file: &File) -> Result<Limits, Failure>
         check_ms: arguments.check_ms.unwrap_or(limits::CHECK_MS).max(1),
         budget_wait_ms: arguments.budget_wait_ms.unwrap_or(limits::BUDGET_WAIT_MS_MAX),
     })
+}
+
+/// The rates of accounts: those of the command line if there are any, else those of the file.
+fn rates(arguments: &LimitArguments, file: &File) -> Result<Vec<AccountRate>, Failure> {
+    if !arguments.requests_per_second.is_empty() {
+        return Ok(arguments.requests_per_second.clone());
+    }
+    let rates = file.requests_per_second.iter().map(|text| text.parse::<AccountRate>());
+    rates.collect::<Result<_, _>>().map_err(|fault| Failure::new(format!("requests-per-second: {fault}")))
 }
 
 /// The limits on branches. Where signatures are not verified, a client can name any account: then all

@@ -435,6 +435,86 @@ fn connections_and_requests_of_one_address_are_limited() {
     first.still_works();
 }
 
+/// Sends a request with a body that comes in pieces of this size, one each 100 ms, until it is answered.
+/// Returns the status and how long that took.
+fn drip(server: &Server, body: &str, piece_bytes: usize) -> (u16, Duration) {
+    let bytes = request("ListTables", body);
+    let (head, rest) = bytes.split_at(bytes.len() - body.len());
+    let mut connection = Connection::open(server);
+    let mut writing = connection.stream.get_ref().try_clone().unwrap();
+    writing.write_all(head).unwrap();
+    let pieces: Vec<Vec<u8>> = rest.chunks(piece_bytes).map(<[u8]>::to_vec).collect();
+    let begun = now();
+    let sender = std::thread::Builder::new().spawn(move || {
+        for piece in pieces {
+            // The server may have given up.
+            let _ = writing.write_all(&piece);
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    });
+    let status = connection.read().status;
+    let took = begun.elapsed();
+    drop(connection);
+    sender.unwrap().join().unwrap();
+    (status, took)
+}
+
+#[test]
+fn a_body_has_five_seconds_and_then_must_bring_a_kibibyte_each() {
+    let server = Server::in_memory();
+    let padded = |bytes: usize| format!("{}{{}}", " ".repeat(bytes - 2));
+    let [slow, quick] = std::thread::scope(|scope| {
+        let server = &server;
+        let (slow, quick) = (padded(1_000), padded(20_000));
+        let slow = std::thread::Builder::new().spawn_scoped(scope, move || drip(server, &slow, 10)).unwrap();
+        let quick =
+            std::thread::Builder::new().spawn_scoped(scope, move || drip(server, &quick, 250)).unwrap();
+        [slow.join().unwrap(), quick.join().unwrap()]
+    });
+    assert_eq!(slow.0, 408);
+    assert!(slow.1 >= Duration::from_secs(5) && slow.1 < Duration::from_secs(9), "{slow:?}");
+    assert_eq!(quick.0, 200, "2.5 KB a second for eight seconds");
+    assert!(quick.1 > Duration::from_secs(7), "{quick:?}");
+    let (_, metrics) = get(&server, "/metrics");
+    assert_eq!(sample(&metrics, "keywright_refused_total{limit=\"body_too_slow\"}"), Some(1.0));
+}
+
+#[test]
+fn an_account_over_its_requests_per_second_is_throttled_alone() {
+    let _alone = exclusive();
+    let server = Server::start(&["--in-memory", "--requests-per-second", "123456789012=20"]);
+    let mut connection = Connection::open(&server);
+    let begun = now();
+    let answers: Vec<_> = (0..200).map(|_| connection.call("ListTables", b"{}")).collect();
+    let took = begun.elapsed();
+    let good = answers.iter().filter(|answer| answer.status == 200).count();
+    let earned = 20 + usize::try_from(took.as_millis()).unwrap() * 20 / 1_000;
+    assert!(good >= 20 && good <= earned + 1, "{good} in {took:?}");
+    let refused = answers.iter().find(|answer| answer.status != 200).unwrap();
+    assert_eq!(refused.status, 400);
+    assert!(
+        refused.text().contains("com.amazonaws.dynamodb.v20120810#RequestLimitExceeded"),
+        "{}",
+        refused.text()
+    );
+    let authorization = "AWS4-HMAC-SHA256 Credential=111122223333/20261121/us-east-1/dynamodb/aws4_request, \
+                         SignedHeaders=host, Signature=00";
+    let headers = [
+        ("Content-Type", "application/x-amz-json-1.0"),
+        ("X-Amz-Target", "DynamoDB_20120810.ListTables"),
+        ("X-Amz-Date", crate::support::raw::DATE),
+        ("Authorization", authorization),
+    ];
+    assert_eq!(connection.send("POST", &headers, b"{}").status, 200, "another account");
+    let (_, metrics) = get(&server, "/metrics");
+    let counted = sample(&metrics, "keywright_refused_total{limit=\"requests_per_second\"}").unwrap();
+    assert!((counted - f64::from(u32::try_from(200 - good).unwrap())).abs() < 0.1, "{counted}");
+    for wrong in ["123456789012", "12=5", "123456789012=0"] {
+        let fault = Server::try_start(&["--in-memory", "--requests-per-second", wrong]).err().unwrap();
+        assert!(fault.contains("write for example 123456789012=1000"), "{fault}");
+    }
+}
+
 #[test]
 fn failed_signatures_delay_failing_requests_and_no_others() {
     let _alone = exclusive();
