@@ -103,6 +103,9 @@ pub struct BenchArguments {
         hide_env_values = true
     )]
     secret_access_key: String,
+    /// Measure the first endpoint with this access key too, as a target of this name; can be repeated
+    #[arg(long = "also-as", value_name = "NAME=ID:SECRET", hide_env_values = true)]
+    others: Vec<OtherKey>,
     /// Sign for this region [default: AWS_REGION, AWS_DEFAULT_REGION, the region of the profile, else
     /// us-east-1]
     #[arg(long, value_name = "NAME", value_parser = region)]
@@ -115,6 +118,28 @@ pub struct FixedHttpArguments {
     /// Size of every response's body
     #[arg(long)]
     pub(super) answer_bytes: usize,
+}
+
+/// Another access key, and the name of its target.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct OtherKey {
+    name: String,
+    id: String,
+    secret: String,
+}
+
+impl FromStr for OtherKey {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parts = text.split_once('=').and_then(|(name, key)| {
+            let (id, secret) = key.split_once(':')?;
+            (![name, id, secret].contains(&"")).then_some((name, id, secret))
+        });
+        // The text may hold a secret.
+        let (name, id, secret) = parts.ok_or("write NAME=ID:SECRET, as in reader=AKIA…:…")?;
+        Ok(Self { name: name.to_owned(), id: id.to_owned(), secret: secret.to_owned() })
+    }
 }
 
 /// What becomes of the table that a run creates.
@@ -197,11 +222,23 @@ impl BenchArguments {
     /// The plan, and whether the user's settings name the endpoint.
     pub(super) fn plan(&self, settings: &dyn Settings) -> Result<(Plan, NamedBy), Failure> {
         let set = if self.endpoints.is_empty() { settings.endpoint()? } else { None };
-        let endpoints = match &set {
+        let region = settings.region(self.region.as_deref())?;
+        let mut endpoints = match &set {
             Some(url) => vec![url.parse()?],
             None if self.endpoints.is_empty() => vec![DEFAULT_ENDPOINT.parse()?],
             None => self.endpoints.clone(),
         };
+        if let Some(first) = endpoints.first().cloned() {
+            endpoints.extend(self.others.iter().map(|other| Endpoint {
+                name: other.name.clone(),
+                signer: Some(Credentials {
+                    access_key_id: other.id.clone(),
+                    secret: other.secret.clone(),
+                    region: region.clone(),
+                }),
+                ..first.clone()
+            }));
+        }
         let processors =
             std::thread::available_parallelism().map_or(1, |n| u32::try_from(n.get()).unwrap_or(1));
         let threads = self.threads.unwrap_or((processors / 2).max(1)).min(self.connections);
@@ -242,7 +279,7 @@ impl BenchArguments {
             credentials: Credentials {
                 access_key_id: self.access_key_id.clone(),
                 secret: self.secret_access_key.clone(),
-                region: settings.region(self.region.as_deref())?,
+                region,
             },
             leftover,
             limits: self.limits.then(|| self.limits_folder.clone()),
@@ -284,7 +321,7 @@ impl FromStr for Endpoint {
             }
             _ => format!("{authority}:80"),
         };
-        Ok(Self { name: name.unwrap_or(&authority).to_owned(), authority, fixed: false })
+        Ok(Self { name: name.unwrap_or(&authority).to_owned(), authority, fixed: false, signer: None })
     }
 }
 
@@ -297,6 +334,16 @@ mod tests {
         assert_eq!(spoken(Duration::from_secs(92)), "about 1 min 32 s");
         assert_eq!(spoken(Duration::from_millis(900)), "about 1 s");
         assert_eq!(spoken(Duration::from_mins(2)), "about 2 min");
+    }
+
+    #[test]
+    fn another_key_has_a_name_an_id_and_a_secret() {
+        let ann = OtherKey { name: "ann".to_owned(), id: "AKIA1".to_owned(), secret: "a+b/c=".to_owned() };
+        assert_eq!("ann=AKIA1:a+b/c=".parse(), Ok(ann));
+        for wrong in ["", "ann", "ann=AKIA1", "=AKIA1:s", "ann=:s", "ann=AKIA1:"] {
+            let fault = wrong.parse::<OtherKey>().unwrap_err();
+            assert!(fault.contains("NAME=ID:SECRET"), "{fault}");
+        }
     }
 
     #[test]

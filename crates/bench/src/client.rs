@@ -34,10 +34,12 @@ pub(crate) struct Endpoint {
     pub(super) authority: String,
     /// Whether the response is the same for every request.
     pub(super) fixed: bool,
+    /// The key that signs, if it is another one than that of the run.
+    pub(super) signer: Option<Credentials>,
 }
 
-#[derive(Clone, Debug)]
-pub(super) struct Credentials {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Credentials {
     pub(super) access_key_id: String,
     pub(super) secret: String,
     pub(super) region: String,
@@ -79,7 +81,9 @@ pub(super) struct Connection {
 }
 
 impl Connection {
+    /// A connection whose requests are signed with the endpoint's key, or with that of the run.
     pub(super) fn new(endpoint: &Endpoint, credentials: &Credentials) -> Result<Self, String> {
+        let credentials = endpoint.signer.as_ref().unwrap_or(credentials);
         let host = HeaderValue::from_str(&endpoint.authority)
             .map_err(|_| format!("{} is not a valid host", endpoint.authority))?;
         Ok(Self {

@@ -50,8 +50,12 @@ impl FixedHttp {
                 Failure::new(format!("cannot read the port of the bare HTTP server: {error}"))
             })?;
         }
-        let endpoint =
-            Endpoint { name: "bare HTTP".to_owned(), authority: authority.trim().to_owned(), fixed: true };
+        let endpoint = Endpoint {
+            name: "bare HTTP".to_owned(),
+            authority: authority.trim().to_owned(),
+            fixed: true,
+            signer: None,
+        };
         Ok(Self { process, endpoint })
     }
 }

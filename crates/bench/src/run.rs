@@ -21,7 +21,8 @@ pub(super) fn measure(
     made: &mut MadeTables,
 ) -> Result<Report, Failure> {
     let mut report = Report::new(plan);
-    for endpoint in &plan.endpoints {
+    // Those with a key of their own share the table of the endpoint.
+    for endpoint in plan.endpoints.iter().filter(|endpoint| endpoint.signer.is_none()) {
         let load = prepare::prepare(plan, endpoint, made)
             .map_err(|fault| Failure::new(format!("cannot prepare {}: {fault}", endpoint.name)))?;
         if let Some(load) = load {

@@ -1,4 +1,4 @@
-//! Attacks on a server with credentials, by clients that have none or a false one.
+//! Attacks on a server with credentials, by clients that have none, a false one, or send slowly.
 
 use std::sync::OnceLock;
 use std::thread;
@@ -13,6 +13,12 @@ use super::sign::Key;
 
 const BODY_BYTES: usize = 16 * 1024 * 1024;
 const CONNECTIONS: usize = 200;
+/// The cache, the budget of bodies, and 64 MiB for all else.
+const PEAK_OF_BODIES_MIB_MAX: u64 = 64 + 256 + 64;
+/// What a slow client sends at once: more than what the server takes step by step.
+const FIRST_BYTES: usize = 2 * 1024 * 1024;
+/// And then ten times a second: above the least rate of a body.
+const DRIP_BYTES: usize = 4 * 1024;
 /// Enough to keep a processor busy with signatures.
 const FLOODERS: usize = 16;
 
@@ -40,6 +46,14 @@ pub(crate) const ATTACKS: &[Attack] = &[
         setting: Setting::WITHOUT_KEY,
         prepare: nothing,
         strike: |field| hold_bodies(field, &head_of(&field.sender, with_false_secret(&field.sender))),
+    },
+    Attack {
+        name: "slow-bodies",
+        what: "200 bodies of 16 MB with a key, slowly",
+        why: "each takes memory for all of it as soon as a mebibyte has come",
+        setting: Setting { peak_mib_max: PEAK_OF_BODIES_MIB_MAX, ..Setting::WITHOUT_KEY },
+        prepare: nothing,
+        strike: slow_bodies,
     },
     Attack {
         name: "bad-signatures",
@@ -96,6 +110,29 @@ fn hold_bodies(field: &Field<'_>, head: &[u8]) {
                     // A client that comes back at once would measure this program's speed.
                     thread::sleep(Duration::from_millis(100));
                 }
+            }
+        }
+    });
+}
+
+/// Each connection makes a valid request first, so that all of the memory for bodies is open to it.
+fn slow_bodies(field: &Field<'_>) {
+    let first = field.sender.request("GetItem", get("quiet", "1").as_bytes());
+    let head = head_of(&field.sender, field.sender.key.clone());
+    field.together(CONNECTIONS, |_| {
+        let Ok(mut connection) = Connection::open(field.sender.address, field.left()) else { return };
+        let answer = connection.call(&first);
+        field.note(&answer);
+        let start = body().get(..FIRST_BYTES).unwrap_or_default();
+        let begun =
+            connection.send(&head).and_then(|()| field.send_paced(&mut connection, start, CONNECTIONS));
+        if begun.is_ok() && !field.over() {
+            field.count("body begun");
+        }
+        while !field.over() {
+            thread::sleep(Duration::from_millis(100));
+            if connection.send(body().get(..DRIP_BYTES).unwrap_or_default()).is_err() {
+                break;
             }
         }
     });

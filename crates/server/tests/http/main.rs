@@ -14,6 +14,7 @@ mod management;
 mod older_folder;
 mod places;
 mod policies;
+mod policies_under_load;
 mod presigned;
 mod request_log;
 mod rollback;
