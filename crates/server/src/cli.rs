@@ -6,7 +6,7 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::commands::access::AccessArguments;
 use crate::commands::credentials::CredentialArguments;
-use crate::commands::{self, about, access, copy, credentials, health_check, triggers, verify};
+use crate::commands::{self, about, access, copy, credentials, destinations, health_check, triggers, verify};
 use crate::process::failure::Failure;
 use crate::settings::arguments::ServeArguments;
 use crate::settings::config::Config;
@@ -50,6 +50,7 @@ enum Command {
     Import(Box<transfer::import::ImportArguments>),
     Migrate(Box<migrate::MigrateArguments>),
     Triggers(triggers::TriggersArguments),
+    Destinations(destinations::DestinationsArguments),
     Jobs(backup::jobs::JobsArguments),
     Copy(copy::CopyArguments),
     Verify(verify::VerifyArguments),
@@ -82,6 +83,7 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode, Failure> {
         Some(Command::Import(arguments)) => transfer::import::run(&arguments),
         Some(Command::Migrate(arguments)) => migrate::run(&arguments),
         Some(Command::Triggers(arguments)) => triggers::run(&arguments),
+        Some(Command::Destinations(arguments)) => destinations::run(&arguments),
         Some(Command::Jobs(arguments)) => backup::jobs::run(&arguments),
         Some(Command::Copy(arguments)) => copy::run(&arguments),
         Some(Command::Verify(arguments)) => return verify::run(&arguments),

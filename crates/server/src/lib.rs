@@ -4,13 +4,13 @@
 //!
 //! A module imports only from layers to its left; modules joined by a comma are independent of each other.
 //!
-//! Layers: limits, clock, outgoing < storage < targets < http < management < settings < client, jobs,
-//! destinations, triggers < data < backup, migrate, transfer < model < mcp < commands < serve < cli
+//! Layers: limits, clock, outgoing < storage < targets, deliveries < http < management < settings < client,
+//! jobs, destinations, triggers < data < backup, migrate, transfer < model < mcp < commands < serve < cli
 //!
 //! - `limits`: the server's bounds; `clock`: the database's time; `outgoing`: requests to other servers.
 //! - `storage`: the stores, the database over one of them, what watches it, the backup store, the buckets
 //!   that requests may name, files that only their owner may read.
-//! - `targets`: where triggers may send records.
+//! - `targets`: where triggers may send records; `deliveries`: what this process delivers for them.
 //! - `http`: a request of the API from head to response.
 //! - `management`: metrics and health on a port of their own.
 //! - `settings`: flags, variables and file become what the parts below ask for.
@@ -27,6 +27,7 @@ mod client;
 mod clock;
 mod commands;
 mod data;
+mod deliveries;
 mod destinations;
 #[cfg(feature = "fuzz")]
 pub mod fuzz;

@@ -251,6 +251,7 @@ impl<S: Store> Engine<S> {
     ) -> Result<Option<ObjectJob>, Error> {
         let Work::Export(export) = &job.job.work else { return Ok(None) };
         let before = &job.job;
+        assert!(!matches!(before.state, State::Failing { .. }), "nothing is added to what is being removed");
         let new_files = u32::from(exported.file.is_some());
         let objects = export.objects + new_files;
         let (next, place) = if let Some(last) = exported.last {
@@ -330,6 +331,10 @@ impl<S: Store> Engine<S> {
             started_ms: transfer.started_ms,
             not_before_ms: transfer.started_ms.saturating_add(self.config().transition_ms),
             part: (!job.cursor.is_at_end).then_some(part),
+            failure: match &job.state {
+                State::Failing { code, message } => Some((code.clone(), message.clone())),
+                State::Waiting | State::Running | State::Completed | State::Failed { .. } => None,
+            },
         }))))
     }
 }

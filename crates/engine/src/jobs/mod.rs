@@ -37,7 +37,7 @@ mod view;
 
 use bytes::Bytes;
 use keywright_semantics::error::Error;
-use keywright_store::{Store, Transaction};
+use keywright_store::{Snapshot, Store, Transaction};
 
 pub use bulk_put::{BulkPutCounts, BulkPutLane, BulkPutStep, Finding, FindingsPage};
 pub use export::{ExportPage, Exported, ExportedContent, ExportedItem};
@@ -139,14 +139,11 @@ async fn forget<S: Store>(engine: &Engine<S>, now_ms: u64) -> Result<NextWake, E
     }
     due.begin(now_ms.saturating_add(LOOK_MS));
     let view = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
-    let before_ms = now_ms.saturating_sub(KEPT_MS);
-    let mut old = row::ended_before(&view, before_ms, FORGOTTEN_MAX).await?;
-    old.retain(|job| job.ended_ms.is_some_and(|ended_ms| ended_ms < before_ms));
-    let mut keys: Vec<Bytes> = old.iter().map(Job::ended_key).collect();
-    for job in old.iter().filter(|job| source::reading(job).is_some()) {
-        keys.extend(row::error_rows(&view, &job.id).await?.into_iter().map(|entry| entry.key));
+    let mut keys = old_rows(&view, now_ms.saturating_sub(KEPT_MS)).await?;
+    let room = FORGOTTEN_MAX.saturating_sub(keys.len());
+    if room > 0 {
+        keys.extend(row::objects_of_ended(&view, room).await?);
     }
-    keys.extend(row::objects_of_ended(&view, FORGOTTEN_MAX).await?);
     drop(view);
     if !keys.is_empty() {
         let mut txn = engine.store().begin().await.map_err(|error| fault::storage(&error))?;
@@ -159,6 +156,28 @@ async fn forget<S: Store>(engine: &Engine<S>, now_ms: u64) -> Result<NextWake, E
         }
     }
     Ok(NextWake { at_ms: Some(due.at_ms()) })
+}
+
+/// The keys of rows of jobs that ended before a time, at most [`FORGOTTEN_MAX`]. The row of a job goes with
+/// the last of its errors, so that the next look finds those that are left.
+async fn old_rows(view: &impl Snapshot, before_ms: u64) -> Result<Vec<Bytes>, Error> {
+    let mut old = row::ended_before(view, before_ms, FORGOTTEN_MAX).await?;
+    old.retain(|job| job.ended_ms.is_some_and(|ended_ms| ended_ms < before_ms));
+    let mut keys = Vec::new();
+    for job in &old {
+        if source::reading(job).is_some() {
+            keys.extend(row::error_keys(view, &job.id, FORGOTTEN_MAX - keys.len()).await?);
+        }
+        if keys.len() >= FORGOTTEN_MAX {
+            break;
+        }
+        keys.push(job.ended_key());
+        if keys.len() == FORGOTTEN_MAX {
+            break;
+        }
+    }
+    assert!(keys.len() <= FORGOTTEN_MAX, "one commit removes so many rows at most");
+    Ok(keys)
 }
 
 /// The newest copy of a table, live or deleted. Another process may have made it.

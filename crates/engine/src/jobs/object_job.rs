@@ -104,6 +104,13 @@ impl ObjectWork {
     }
 }
 
+impl ObjectJob {
+    /// Whether it keeps to a rate, and so rests most of the time.
+    pub const fn is_paced(&self) -> bool {
+        matches!(&self.work, ObjectWork::BulkPut(work) if work.units_per_second.is_some())
+    }
+}
+
 /// The objects that a job reads, and what they hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObjectSource {
@@ -167,6 +174,8 @@ pub struct ExportWork {
     pub not_before_ms: u64,
     /// The part that is exported next; `None` once all are.
     pub part: Option<ExportPart>,
+    /// Why it cannot go on, as a code and a sentence: what it has written is to be removed.
+    pub failure: Option<(String, String)>,
 }
 
 /// A part of an export, and how far it is.

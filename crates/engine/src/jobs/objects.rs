@@ -110,8 +110,8 @@ impl<S: Store> Engine<S> {
     }
 
     /// The jobs that need objects and that this process owns: of each kind the oldest, as many as are worked
-    /// on at a time, and all that were cancelled. Those that remove objects come first, so that seals wait
-    /// for room that they make.
+    /// on at a time, and all that were cancelled. Bulk puts that keep to a rate count on their own. Those
+    /// that remove objects come first, so that seals wait for room that they make.
     pub async fn object_jobs(&self) -> Result<Vec<ObjectJob>, Error> {
         let next_ms = if self.is_shared() { FOLLOW_MS } else { LOOK_MS };
         self.due().object_jobs.begin(self.env().now_ms().saturating_add(next_ms));
@@ -130,13 +130,20 @@ impl<S: Store> Engine<S> {
         ];
         let mut found = Vec::new();
         for is_of_kind in kinds {
-            let mut others = self.config().job_threads.max(1);
+            let threads = self.config().job_threads.max(1);
+            let (mut others, mut paced) = (threads, threads);
             for job in jobs.iter().filter(|job| is_of_kind(&job.work)) {
-                if !is_cancelled(job) {
-                    let Some(left) = others.checked_sub(1) else { continue };
-                    others = left;
+                let may_be_paced = paced > 0 && matches!(job.work, Work::BulkPut(_));
+                if !is_cancelled(job) && others == 0 && !may_be_paced {
+                    continue;
                 }
-                found.extend(self.for_caller(job.clone()).await?);
+                let Some(wanted) = self.for_caller(job.clone()).await? else { continue };
+                let left = if wanted.is_paced() { &mut paced } else { &mut others };
+                if !is_cancelled(job) {
+                    let Some(less) = left.checked_sub(1) else { continue };
+                    *left = less;
+                }
+                found.push(wanted);
             }
         }
         Ok(found)
@@ -342,6 +349,22 @@ impl<S: Store> Engine<S> {
         }
         let after = Job { waits_for: Some(reason.to_owned()), ..job.job.clone() };
         self.replace(&job.job, &after, &[]).await
+    }
+
+    /// Notes that a job cannot go on, before what it has made is removed: from then on no process adds to it.
+    /// `None`: another process has moved it on, or it has ended.
+    pub async fn note_failing(
+        &self,
+        job: &ObjectJob,
+        code: &str,
+        message: &str,
+    ) -> Result<Option<ObjectJob>, Error> {
+        let (code, message) = (code.to_owned(), message.to_owned());
+        let after = Job { state: State::Failing { code, message }, ..job.job.begun(self.env().now_ms()) };
+        if !self.replace(&job.job, &after, &[]).await? {
+            return Ok(None);
+        }
+        self.for_caller(after).await
     }
 
     /// Ends a job that cannot go on. The table of a restore disappears; the backup of a seal stays as it is.

@@ -181,6 +181,11 @@ pub(crate) enum State {
         code: String,
         message: String,
     },
+    /// It cannot go on, and what it has made is being removed.
+    Failing {
+        code: String,
+        message: String,
+    },
 }
 
 /// How far a job has come. Only its own kind knows what the place means.
@@ -284,7 +289,7 @@ impl Job {
     /// The same job after its end.
     #[must_use]
     pub(crate) fn ended(&self, state: State, now_ms: u64) -> Self {
-        assert!(!matches!(state, State::Waiting | State::Running), "the end of a job is good or bad");
+        assert!(matches!(state, State::Completed | State::Failed { .. }), "the end of a job is good or bad");
         Self { state, ended_ms: Some(now_ms), ..self.begun(now_ms) }
     }
 
@@ -347,6 +352,16 @@ pub(crate) async fn error_rows(view: &impl Snapshot, id: &str) -> Result<Vec<Ent
         found.push(entry.clone());
         ControlFlow::Continue(())
     });
+    read.await.map_err(|error| fault::storage(&error))?;
+    Ok(found)
+}
+
+/// The keys of such rows; at most so many.
+pub(super) async fn error_keys(view: &impl Snapshot, id: &str, most: usize) -> Result<Vec<Bytes>, Error> {
+    let mut found = Vec::new();
+    let range = layout::prefix_range(key(ERRORS, id).into());
+    let take = |entry: &Entry| keep(&mut found, entry.key.clone(), most);
+    let read = each_row_until(view, (range, Direction::Forward), take);
     read.await.map_err(|error| fault::storage(&error))?;
     Ok(found)
 }

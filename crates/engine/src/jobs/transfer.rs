@@ -132,7 +132,7 @@ pub(crate) async fn end_transfer<S: Store>(
     let now_ms = engine.env().now_ms();
     let failure = match state {
         State::Failed { code, message } => Some(Failure { code: code.clone(), message: message.clone() }),
-        State::Waiting | State::Running | State::Completed => None,
+        State::Waiting | State::Running | State::Failing { .. } | State::Completed => None,
     };
     let end_both = |tables: &mut [Table], rows: &mut OtherRows| {
         if let Some(row) = rows.found(1) {

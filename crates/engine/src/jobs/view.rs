@@ -100,7 +100,7 @@ impl From<State> for JobState {
     fn from(state: State) -> Self {
         match state {
             State::Waiting => Self::Waiting,
-            State::Running => Self::Running,
+            State::Running | State::Failing { .. } => Self::Running,
             State::Completed => Self::Completed,
             State::Failed { code, message } => Self::Failed { code, message },
         }

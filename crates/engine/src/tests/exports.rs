@@ -646,3 +646,35 @@ fn an_export_is_described_by_its_arn_for_ninety_days_after_its_end() {
     assert_eq!(kind(bed.describe_export(&export.export_arn)).0, ErrorKind::ExportNotFound);
     assert_eq!(bed.rows_in(Space::Transfers), 0, "its token is gone too");
 }
+
+#[test]
+fn what_a_failed_export_has_written_is_removed_only_by_the_process_that_has_it() {
+    let bed = shop();
+    let begun = bed.export(full());
+    let stalled = bed.export_job().expect("it has begun");
+    let mut files = Files::default();
+    assert!(bed.export_some(&mut files, 2_000), "another process has gone on");
+    let failing = |job: &ObjectJob| {
+        block_on(bed.engine.note_failing(job, "S3AccessDenied", "no")).expect("the store answers")
+    };
+    assert_eq!(failing(&stalled), None, "the objects are those of the other process");
+    let owner = bed.export_job().expect("it goes on");
+    let failed = failing(&owner).expect("it has the job");
+    let failure = |job: &ObjectJob| match &job.work {
+        ObjectWork::Export(work) => work.failure.clone(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(failure(&owner), None);
+    assert_eq!(failure(&failed), Some(("S3AccessDenied".to_owned(), "no".to_owned())));
+    // After a kill the next process knows that it is to remove them; one that was writing adds none.
+    let next = bed.export_job().expect("it has not ended");
+    assert_eq!(failure(&next), failure(&failed));
+    let [last, name] = ["z", "file 1"].map(Bytes::from);
+    let late = Exported { file: Some(&name), last: Some(&last), items: 1, read_bytes: 1 };
+    assert_eq!(block_on(bed.engine.note_exported(&owner, late)).expect("it is refused"), None);
+    assert_eq!(block_on(bed.engine.exported_files(&next)).expect("they are read").len(), 1);
+    block_on(bed.engine.fail_job(&next, "S3AccessDenied", "no")).expect("it is noted");
+    assert!(bed.export_job().is_none());
+    let ended = bed.describe_export(&begun.export_arn).expect("it is there");
+    assert_eq!(ended.status, ExportStatus::Failed);
+}

@@ -1,6 +1,8 @@
 //! Imports, with a caller that has the records in memory: the table and its indexes are those of puts in the
 //! same order, also if single commits fail or have an unknown outcome.
 
+use std::sync::atomic::Ordering;
+
 use bytes::Bytes;
 use keywright_semantics::request::parts::{
     ImportTableParts, InputFormat, S3BucketSourceParts, TableCreationParametersParts,
@@ -15,6 +17,7 @@ use super::flaky_store::Fate::{self, Conflict, TooLarge, UnknownLost, UnknownWri
 use super::flaky_store::FlakyStore;
 use super::harness::*;
 use super::tables::{Bed, creation, open};
+use crate::support::layout::Space;
 use crate::{Broken, EngineConfig, ObjectJob, ObjectWork, Piece, Read};
 
 const STORIES: [&[Fate]; 6] = [
@@ -129,4 +132,43 @@ fn an_import_whose_objects_cannot_be_read_takes_its_table_with_it() {
     assert!(bed.describe("Shop").is_err());
     assert!(block_on(bed.engine.object_jobs()).expect("they are listed").is_empty());
     begin(&bed, "Shop");
+}
+
+/// Rows with errors of an import, of which each commit of one error makes one.
+const ERROR_ROWS: u64 = 700;
+const DAY_MS: u64 = 86_400_000;
+const HOUR_MS: u64 = 3_600_000;
+
+#[test]
+fn errors_of_an_old_import_go_in_bounded_commits_and_its_row_with_the_last_of_them() {
+    let store = FlakyStore::default();
+    let bed = open(store.clone(), EngineConfig::default());
+    begin(&bed, "Shop");
+    let listed = [(Bytes::from_static(b"in/0"), 9)];
+    block_on(bed.engine.note_listed(&job(&bed), (0, &listed), true)).expect("it is noted");
+    for number in 0..ERROR_ROWS {
+        let error = piece(number, Read::Invalid("no key".to_owned()));
+        block_on(bed.engine.import(&job(&bed), &[error])).expect("it is noted").expect("it is the job");
+    }
+    let end = piece(ERROR_ROWS, Read::End { bytes: 9, broken: None });
+    let after = block_on(bed.engine.import(&job(&bed), &[end])).expect("it is noted").expect("it is the job");
+    assert!(block_on(bed.engine.end_import(&after)).expect("it is noted"));
+    bed.settle();
+    let jobs = || block_on(bed.engine.jobs(Some(&namespace()), 10)).expect("they are listed").len();
+    let rows = || u64::try_from(bed.rows_in(Space::Jobs)).expect("few");
+    assert_eq!(jobs(), 1);
+    let before = rows();
+    assert!(before > ERROR_ROWS, "each error has a row: {before}");
+    let now_ms = bed.env.now_ms.fetch_add(36 * DAY_MS, Ordering::Relaxed) + 36 * DAY_MS;
+    let step = |now_ms| {
+        let _wake = block_on(crate::jobs::step(&bed.engine, now_ms)).expect("the store answers");
+    };
+    step(now_ms);
+    let left = rows();
+    assert!(left < before && before - left <= 500, "{before} rows became {left}");
+    assert_eq!(jobs(), 1, "its row leads to the errors that are left");
+    // A commit that is lost is made again by a later look.
+    store.next(&[UnknownLost]);
+    (1..=3).for_each(|hours| step(now_ms + hours * HOUR_MS));
+    assert_eq!((jobs(), rows()), (0, before - ERROR_ROWS - 1));
 }

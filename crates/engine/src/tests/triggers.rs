@@ -349,6 +349,11 @@ fn the_lag_is_the_age_of_the_oldest_record_and_a_stream_that_is_gone_disables() 
         .expect("it is there");
     assert_eq!(get().state, State::Enabled, "its records can be read for a day");
     assert!(get().last_result().starts_with("PROBLEM: The table of the stream was deleted"));
+    let is_deleted = |mapping: &Mapping| {
+        let place = caller().namespace;
+        bench.engine.is_table_of_stream_deleted(&place, &mapping.table, &mapping.stream_arn)
+    };
+    assert!(is_deleted(&get()) && get().lag_ms.is_none(), "nobody waits for its records");
     for _ in 0..20 {
         let now_ms = bench.env.now_ms.fetch_add(DAY_MS, Ordering::Relaxed) + DAY_MS;
         block_on(bench.engine.step(now_ms));

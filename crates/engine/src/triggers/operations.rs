@@ -10,7 +10,6 @@ use keywright_semantics::event_sources::view::{Counts, Mapping, Response, State}
 use keywright_store::{CommitError, CommitVersion, Snapshot, Store, Transaction};
 
 use super::row::{self, Kept, Place, Stored, StoredTransition, Transition};
-use super::sections::NO_SECTION;
 use super::view;
 use super::{TRIES_MAX, failed};
 use crate::state::Engine;
@@ -246,7 +245,7 @@ pub(super) async fn list<S: Store>(
 /// Refuses a change of a mapping that the settings file would undo at once. One whose section is gone, or
 /// whose stream has ended, is nobody's but the caller's.
 fn check_not_of_file<S: Store>(engine: &Engine<S>, stored: &Stored, what: &str) -> Result<(), Fault> {
-    let Some(section) = stored.section.as_ref().filter(|_| stored.reason != NO_SECTION) else {
+    let Some(section) = stored.section.as_ref().filter(|_| stored.reason != row::NO_SECTION) else {
         return Ok(());
     };
     if view::has_ended(engine, stored) {

@@ -25,6 +25,9 @@ use crate::support::fault;
 use crate::support::layout::{Space, TableId, prefix_range};
 use crate::support::rows::each_row_until;
 
+/// Why a mapping is disabled whose section of the settings file is gone.
+pub(super) const NO_SECTION: &str = "No section of the settings file names it any more";
+
 /// The first byte of a row: its format.
 const FORMAT: u8 = 1;
 

@@ -21,7 +21,6 @@ use crate::tables::create::uuid;
 
 /// Why a mapping of a section is in its state.
 const BY_FILE: &str = "The settings file";
-pub(super) const NO_SECTION: &str = "No section of the settings file names it any more";
 
 /// A section of a settings file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -111,7 +110,7 @@ impl<S: Store> Engine<S> {
             for orphan in stored.iter().filter(is_of_none).filter(|orphan| orphan.is_enabled) {
                 let disabled = Stored {
                     is_enabled: false,
-                    reason: NO_SECTION.to_owned(),
+                    reason: row::NO_SECTION.to_owned(),
                     modified_ms: now_ms,
                     ..orphan.clone()
                 };

@@ -28,12 +28,26 @@ const STREAM_DISABLED: &str =
 pub(super) fn has_ended<S: Store>(engine: &Engine<S>, stored: &Stored) -> bool {
     let stream = StreamRef::read(&stored.stream_arn());
     let found = stream.and_then(|stream| find_stream(engine, &stored.namespace(), &stream).ok());
-    found.is_none_or(|found| end_of(engine, stored, &found).is_some())
+    let place = (&stored.namespace(), stored.table_name.as_str());
+    found.is_none_or(|found| end_of(engine, place, &found).is_some())
+}
+
+impl<S: Store> Engine<S> {
+    /// Whether the table of a trigger's stream was deleted. Then nobody waits for the records that are left.
+    pub fn is_table_of_stream_deleted(&self, namespace: &Namespace, table: &str, stream_arn: &str) -> bool {
+        let stream = StreamRef::read(stream_arn);
+        let found = stream.and_then(|stream| find_stream(self, namespace, &stream).ok());
+        found.is_none_or(|found| end_of(self, (namespace, table), &found) == Some(TABLE_DELETED))
+    }
 }
 
 /// Why no more records come to a stream that can still be read; `None`: more come.
-fn end_of<S: Store>(engine: &Engine<S>, stored: &Stored, found: &Found) -> Option<&'static str> {
-    let present = engine.catalogue().find(&stored.namespace(), &stored.table_name);
+fn end_of<S: Store>(
+    engine: &Engine<S>,
+    (namespace, table): (&Namespace, &str),
+    found: &Found,
+) -> Option<&'static str> {
+    let present = engine.catalogue().find(namespace, table);
     let is_there = present.is_some_and(|table| table.id == found.table.id)
         && found.table.status != TableStatus::Deleting;
     match (is_there, found.stream().log.is_open()) {
@@ -88,7 +102,7 @@ pub(super) async fn with_figures<S: Store>(engine: &Engine<S>, stored: &Stored) 
     };
     mapping.lacks_old_images =
         matches!(found.stream().terms.view, StreamView::KeysOnly | StreamView::NewImage);
-    mapping.stream_end = end_of(engine, stored, &found);
+    mapping.stream_end = end_of(engine, (&stored.namespace(), &stored.table_name), &found);
     if mapping.stream_end == Some(TABLE_DELETED) {
         return Ok(mapping);
     }

@@ -24,6 +24,7 @@ use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
 use super::endpoint_url::region;
 use crate::client::aws_settings;
+use crate::clock::endpoint as clock;
 use crate::http::find_table::Found;
 use crate::http::{branches, find_table};
 use crate::process::environment;
@@ -282,14 +283,28 @@ impl Client {
     pub(crate) async fn find_table(&mut self, table: &str) -> Option<Found> {
         let body = Bytes::from(find_table::request(table));
         let request = self.signed("find-table", find_table::PATH, FIND_TABLE_TARGET, &body).ok()?;
+        serde_json::from_slice(&self.body_of(request).await?).ok()
+    }
+
+    /// The time of an endpoint whose clock stands until it is moved, in milliseconds since 1970; `None`: it
+    /// has the machine's.
+    pub(crate) async fn standing_clock_ms(&mut self) -> Option<u64> {
+        let mut request = Request::new(Full::default());
+        *request.uri_mut() = Uri::from_static(clock::PATH);
+        request.headers_mut().insert(HOST, HeaderValue::from_str(&self.endpoint.authority).ok()?);
+        let bytes = self.body_of(request).await?;
+        Json::parse(std::str::from_utf8(&bytes).ok()?).ok()?.get("now-ms")?.as_u64()
+    }
+
+    /// The body of a response that is OK.
+    async fn body_of(&mut self, request: Request<Full<Bytes>>) -> Option<Bytes> {
         let response = async {
             let response = self.pass(request).await.ok()?;
             let is_ok = response.status() == StatusCode::OK;
             let body = Limited::new(response.into_body(), ANSWER_BYTES_MAX).collect().await.ok()?;
             is_ok.then(|| body.to_bytes())
         };
-        let bytes = timeout(ANSWER_TIME_MAX, response).await.ok()??;
-        serde_json::from_slice(&bytes).ok()
+        timeout(ANSWER_TIME_MAX, response).await.ok()?
     }
 
     async fn answer(&mut self, call: Call<'_>, body: &Json) -> Result<Json, Refusal> {

@@ -9,6 +9,13 @@ pub(crate) fn counted(number: u64, noun: &str) -> String {
     if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
+/// An answer with those elements of a member that are about one table.
+pub(crate) fn of_table(answer: &Json, member: &'static str, table: &str) -> Json {
+    let elements = answer.get(member).map(Json::elements).unwrap_or_default();
+    let own = elements.iter().filter(|element| element.str_at("table") == Some(table)).cloned();
+    Json::object([(member, Json::List(own.collect()))])
+}
+
 /// Prints the elements in a member of an answer. `none` is said to people if there are none.
 pub(crate) fn print(answer: &Json, member: &str, as_json: bool, lines: fn(&Json) -> Vec<String>, none: &str) {
     let elements = answer.get(member).map(Json::elements).unwrap_or_default();

@@ -5,6 +5,7 @@ pub(crate) mod access;
 pub(crate) mod bench;
 pub(crate) mod copy;
 pub(crate) mod credentials;
+pub(crate) mod destinations;
 pub(crate) mod health_check;
 pub(crate) mod triggers;
 pub(crate) mod verify;

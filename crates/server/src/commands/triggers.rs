@@ -38,17 +38,22 @@ pub(crate) fn run(arguments: &TriggersArguments) -> Result<(), Failure> {
         Ok(client.call_again(CALL, &Json::Object(Vec::new())).await?)
     })?;
     if let Some(table) = &arguments.table {
-        found = of_table(&found, table);
+        found = listing::of_table(&found, "triggers", table);
     }
     listing::print(&found, "triggers", arguments.json, lines, NONE);
     Ok(())
 }
 
-/// The triggers of one table.
-fn of_table(found: &Json, table: &str) -> Json {
-    let triggers = found.get("triggers").map(Json::elements).unwrap_or_default();
-    let own = triggers.iter().filter(|trigger| trigger.str_at("table") == Some(table)).cloned();
-    Json::object([("triggers", Json::List(own.collect()))])
+/// The calls of targets that are under way, of which the oldest is shown.
+fn call(call: &Json) -> String {
+    let number = |name: &str| call.get(name).and_then(Json::as_u64).unwrap_or_default();
+    let target = inline(call.str_at("target").unwrap_or_default());
+    let (since, age_ms) = (timestamp::of(number("since")), number("age"));
+    let others = match number("calls") {
+        0 | 1 => String::new(),
+        calls => format!("; the oldest of {calls} calls"),
+    };
+    format!("    calls {target} since {since}, for {}.{:03} s{others}", age_ms / 1_000, age_ms % 1_000)
 }
 
 /// A trigger as lines for people.
@@ -64,6 +69,7 @@ fn lines(trigger: &Json) -> Vec<String> {
         None => "no record waits".to_owned(),
     };
     lines.push(format!("    {counts}; {lag}"));
+    lines.extend(trigger.get("call").map(call));
     if trigger.str_at("state") != Some("Enabled") {
         lines.push(format!("    {}", text("reason")));
     }
@@ -107,7 +113,7 @@ mod tests {
             ]
         );
         let both = r#"{"triggers": [{"id": "7", "table": "T"}, {"id": "8", "table": "U"}]}"#;
-        let own = of_table(&Json::parse(both).expect("JSON"), "U");
+        let own = listing::of_table(&Json::parse(both).expect("JSON"), "triggers", "U");
         assert_eq!(own.compact(), r#"{"triggers":[{"id":"8","table":"U"}]}"#);
         let idle =
             r#"{"id": "7", "table": "T", "target": "f", "state": "Disabled", "reason": "User action"}"#;
@@ -119,6 +125,11 @@ mod tests {
         assert_eq!(ended[3], "    WARNING: archives only keys");
         assert_eq!(ended[4], "    PROBLEM: The table of the stream was deleted");
         assert!(idle[1].ends_with("; no record waits"));
+        let calling = r#"{"target": "http://127.0.0.1:9/", "since": 1, "age": 61500, "calls": 1}"#;
+        let shown = call(&Json::parse(calling).expect("JSON"));
+        assert_eq!(shown, "    calls http://127.0.0.1:9/ since 1970-01-01T00:00:00.001Z, for 61.500 s");
+        let several = call(&Json::parse(&calling.replace("1}", "3}")).expect("JSON"));
+        assert!(several.ends_with(" s; the oldest of 3 calls"), "{several}");
         assert_eq!(idle[2], "    User action");
     }
 }

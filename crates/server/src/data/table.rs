@@ -26,6 +26,9 @@ pub(crate) async fn describe(client: &mut Client, name: &str) -> Result<Json, Fa
     }
 }
 
+/// The kind of a refusal by an endpoint that does not have the operation.
+pub(crate) const UNKNOWN_OPERATION: &str = "UnknownOperationException";
+
 /// The answer of DescribeTable about a table that is only read, at an endpoint other than the command's own.
 pub(crate) async fn describe_source(client: &mut Client, name: &str) -> Result<Json, Failure> {
     let request = Json::object([("TableName", Json::text(name))]);

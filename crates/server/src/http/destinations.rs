@@ -1,12 +1,14 @@
 //! The call `POST /_keywright/destinations`: the Kinesis destinations of the caller's account and region,
 //! with figures.
+//!
+//! It knows the form of responses, for the server and for `keywright destinations`.
 
 use keywright_engine::DestinationView;
 use keywright_model::json::Json;
 use keywright_semantics::request::parts::ApproximateCreationDateTimePrecision as Precision;
 use keywright_semantics::response::DestinationStatus;
 
-pub(super) const PATH: &str = "/_keywright/destinations";
+pub(crate) const PATH: &str = "/_keywright/destinations";
 
 /// The body of a response.
 pub(super) fn shown(views: &[DestinationView]) -> Json {

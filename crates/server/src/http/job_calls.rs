@@ -4,7 +4,7 @@
 //! Their forms are in `jobs`, `rollbacks`, `backups`, `triggers` and `destinations`.
 
 use keywright_archive::Scope;
-use keywright_engine::Namespace;
+use keywright_engine::{Env as _, Namespace};
 use keywright_semantics::error::{Error, ErrorKind};
 
 use super::jobs::{self, Question};
@@ -52,7 +52,8 @@ impl Service {
     /// Answers how the triggers of the caller's account and region stand. The body says nothing.
     pub(super) async fn triggers_answer(&self, namespace: &Namespace) -> Result<Answer, Error> {
         let found = self.engine()?.triggers(Some(namespace)).await?;
-        Ok(Answer::json(triggers::shown(&found).compact().into_bytes(), None))
+        let (figures, now_ms) = (self.deliveries.all(), self.database.clock().now_ms());
+        Ok(Answer::json(triggers::shown(&found, &figures, now_ms).compact().into_bytes(), None))
     }
 
     /// Begins a rollback, or answers a page of what it would do; none if it would change something and may

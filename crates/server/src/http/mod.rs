@@ -29,7 +29,7 @@ mod calls;
 mod context;
 mod copy_check;
 pub(crate) mod credentials;
-mod destinations;
+pub(crate) mod destinations;
 mod dynamodb;
 mod event_sources;
 mod explanations;

@@ -43,6 +43,7 @@ use crate::connection::head_meter::HeadMeter;
 use crate::connection::listener::Serving;
 use crate::connection::refused::{Cause, Refused};
 use crate::connection::request_head::{self, RequestHead};
+use crate::deliveries::Figures;
 use crate::limits::{HEAD_BYTES_MAX, Limits, PAGE_ANSWER_BYTES, READERS_MAX, UNVERIFIED_DISCARDS_MAX};
 use crate::storage::copies::BackupStore;
 use crate::storage::database::Database;
@@ -53,6 +54,8 @@ pub(crate) struct Service {
     pub(super) database: Arc<Database>,
     pub(super) backups: Arc<BackupStore>,
     pub(super) targets: Arc<Targets>,
+    /// What this process delivers for triggers.
+    pub(super) deliveries: Arc<Figures>,
     /// For long computations, shared with the engine.
     pub(super) lane: Arc<Lane>,
     pub(super) metrics: Arc<RequestMetrics>,
@@ -87,6 +90,8 @@ pub(crate) struct ServiceParts {
     pub(crate) database: Arc<Database>,
     pub(crate) backups: Arc<BackupStore>,
     pub(crate) targets: Arc<Targets>,
+    /// What this process delivers for triggers.
+    pub(crate) deliveries: Arc<Figures>,
     pub(crate) lane: Arc<Lane>,
     pub(crate) metrics: Arc<RequestMetrics>,
     pub(crate) authenticator: Authenticator,
@@ -105,6 +110,7 @@ impl Service {
             database,
             backups,
             targets,
+            deliveries,
             lane,
             metrics,
             authenticator,
@@ -120,6 +126,7 @@ impl Service {
             database,
             backups,
             targets,
+            deliveries,
             lane,
             metrics,
             request_log,

@@ -2,20 +2,25 @@
 //!
 //! It knows the form of responses, for the server and for `keywright triggers`.
 
+use std::collections::BTreeMap;
+
 use keywright_model::json::Json;
 use keywright_semantics::event_sources::target::Target;
 use keywright_semantics::event_sources::view::Mapping;
 use keywright_wire::events::archive_warning;
 
+use crate::deliveries::Figure;
+
 pub(crate) const PATH: &str = "/_keywright/triggers";
 
 /// The body of a response.
-pub(super) fn shown(triggers: &[Mapping]) -> Json {
+pub(super) fn shown(triggers: &[Mapping], figures: &BTreeMap<String, Figure>, now_ms: u64) -> Json {
+    let trigger = |mapping: &Mapping| trigger(mapping, figures.get(&mapping.uuid), now_ms);
     Json::object([("triggers", Json::List(triggers.iter().map(trigger).collect()))])
 }
 
-/// A trigger. Times are milliseconds since 1970, and ages milliseconds.
-fn trigger(mapping: &Mapping) -> Json {
+/// A trigger, with what this process does for it. Times are milliseconds since 1970, and ages milliseconds.
+fn trigger(mapping: &Mapping, figure: Option<&Figure>, now_ms: u64) -> Json {
     let counts = &mapping.counts;
     let is_archive = matches!(mapping.settings.target, Target::Bucket { .. });
     let mut shown = Json::object([
@@ -34,6 +39,15 @@ fn trigger(mapping: &Mapping) -> Json {
     ]);
     if let Some(lag_ms) = mapping.lag_ms {
         shown.set("lag", Json::number(lag_ms));
+    }
+    if let Some((figure, call)) = figure.and_then(|figure| Some((figure, figure.call()?))) {
+        let call = Json::object([
+            ("target", Json::text(&call.target)),
+            ("since", Json::number(call.since_ms)),
+            ("age", Json::number(figure.call_ms(now_ms))),
+            ("calls", Json::number(u64::try_from(figure.calls()).unwrap_or(u64::MAX))),
+        ]);
+        shown.set("call", call);
     }
     if let Some(end) = mapping.stream_end {
         shown.set("streamEnd", Json::text(end));

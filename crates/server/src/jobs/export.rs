@@ -21,7 +21,7 @@ use keywright_wire::files::{
 };
 
 use super::files::{gzip, put_manifests};
-use super::{Stop, Tools};
+use super::{Stop, Tools, shown};
 use crate::storage::object_faults::sentence;
 
 /// Bytes of lines after which a file ends. The lines of an increment are held to be sorted.
@@ -34,16 +34,32 @@ const WAIT_MAX: Duration = Duration::from_millis(100);
 
 pub(super) async fn export(tools: &Tools, job: ObjectJob) -> Result<(), Stop> {
     let ObjectWork::Export(work) = &job.work else { return Err(Stop::Overtaken) };
+    if work.failure.is_some() {
+        return give_up(tools, &job).await;
+    }
     let to = Destination::open(tools, &job.id, work)?;
     let mut newest = job.clone();
-    let ended = write(tools, &to, &mut newest).await;
-    // Another process that has overtaken this one needs the objects.
-    if let Err(Stop::Failed { message, .. }) = &ended
-        && tools.engine()?.note_waiting(&newest, message).await?
-    {
-        to.remove(tools, &newest).await;
+    match write(tools, &to, &mut newest).await {
+        Err(Stop::Failed { code, message }) => {
+            // Another process that has overtaken this one needs the objects.
+            let failing = tools.engine()?.note_failing(&newest, code, &message).await?;
+            give_up(tools, &failing.ok_or(Stop::Overtaken)?).await
+        }
+        ended => ended,
     }
-    ended
+}
+
+/// Removes what an export has written that cannot go on, and ends it. Its row says so, so no process adds an
+/// object meanwhile, and after a kill the next one goes on here.
+async fn give_up(tools: &Tools, job: &ObjectJob) -> Result<(), Stop> {
+    let ObjectWork::Export(work) = &job.work else { return Err(Stop::Overtaken) };
+    let Some((code, message)) = &work.failure else { return Err(Stop::Overtaken) };
+    tracing::error!("{} has failed: {message}", shown(job));
+    if let Ok(to) = Destination::open(tools, &job.id, work) {
+        to.remove(tools, job).await;
+    }
+    tools.engine()?.fail_job(job, code, message).await?;
+    Ok(())
 }
 
 async fn write(tools: &Tools, to: &Destination, job: &mut ObjectJob) -> Result<(), Stop> {

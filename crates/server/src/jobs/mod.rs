@@ -320,7 +320,9 @@ impl Desk {
             };
             return !self.at_work.values().any(is_sealed);
         }
-        is_cancelled || self.at_work.values().filter(|job| !is_removal(job)).count() < self.threads
+        // One that keeps to a rate rests most of the time, perhaps for hours: others do not wait for it.
+        let is_alike = |other: &&ObjectJob| !is_removal(other) && other.is_paced() == job.is_paced();
+        is_cancelled || self.at_work.values().filter(is_alike).count() < self.threads
     }
 
     /// A job is at work no longer. Says once why it waits.

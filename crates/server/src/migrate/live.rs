@@ -14,16 +14,13 @@ use super::state_file::StateFile;
 use super::target_table::{self, Begun};
 use crate::client::endpoint::{Client, block_on};
 use crate::connection::listener::stop_signal;
-use crate::data::table;
+use crate::data::table::{self, UNKNOWN_OPERATION};
 use crate::process::failure::Failure;
 use crate::process::foreign::inline;
 use crate::process::output;
 
 /// How often the tables are compared before what differs is reported: changes may have come meanwhile.
 const COMPARISONS: u32 = 3;
-
-/// The error of an endpoint that does not know an operation.
-const UNKNOWN_OPERATION: &str = "UnknownOperationException";
 
 /// What the command line says of a live migration.
 #[derive(Clone, Copy, Debug)]

@@ -12,10 +12,10 @@ use keywright_model::json::Json;
 
 use super::files;
 use crate::client::aws_settings::named_endpoint;
-use crate::client::endpoint::{Client, Credentials, Endpoint, block_on};
+use crate::client::endpoint::{Client, Credentials, Endpoint, Refusal, block_on};
 use crate::client::progress::Bar;
 use crate::data::put;
-use crate::data::table::{NOT_FOUND, describe, wait_until_active};
+use crate::data::table::{NOT_FOUND, UNKNOWN_OPERATION, describe, wait_until_active};
 use crate::process::failure::Failure;
 use crate::process::output;
 
@@ -53,7 +53,7 @@ pub(crate) fn run(arguments: &ApplyArguments) -> Result<(), Failure> {
     let target = named_endpoint(arguments.endpoint.as_ref())?;
     let made = block_on(async {
         let mut client = Client::connect(&target.endpoint, &arguments.credentials).await?;
-        let there = existing(&mut client, &model).await?;
+        let there = existing(&mut client, &model, purpose).await?;
         let made = apply(&model, &there, purpose)
             .map_err(|faults| faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))?;
         for call in &made.calls {
@@ -66,7 +66,7 @@ pub(crate) fn run(arguments: &ApplyArguments) -> Result<(), Failure> {
 }
 
 /// The tables of the model that the endpoint has.
-async fn existing(client: &mut Client, model: &Model) -> Result<Vec<LiveTable>, Failure> {
+async fn existing(client: &mut Client, model: &Model, purpose: Purpose) -> Result<Vec<LiveTable>, Failure> {
     let mut found = Vec::new();
     for table in &model.tables {
         let request = Json::object([("TableName", Json::text(&table.name))]);
@@ -75,19 +75,41 @@ async fn existing(client: &mut Client, model: &Model) -> Result<Vec<LiveTable>, 
             Err(refusal) if refusal.kind == NOT_FOUND => continue,
             Err(refusal) => return Err(refusal.text.into()),
         };
-        // An endpoint without these settings has them off.
-        let time_to_live = client.ask_again("DescribeTimeToLive", &request).await.ok();
-        let backups = client.ask("DescribeContinuousBackups", &request).await.ok();
+        let time_to_live = client.ask_again("DescribeTimeToLive", &request).await;
+        let backups = client.ask("DescribeContinuousBackups", &request).await;
+        let has_recovery = table.pitr == Some(true) && purpose == Purpose::Production;
         found.push(LiveTable {
             description,
-            time_to_live,
-            backups,
+            time_to_live: setting(&table.name, ("time to live", table.ttl.is_some()), time_to_live)?,
+            backups: setting(&table.name, ("point-in-time recovery", has_recovery), backups)?,
             other_settings: Vec::new(),
             unanswered: Vec::new(),
             items: Vec::new(),
         });
     }
     Ok(found)
+}
+
+/// What the endpoint says of a setting of a table. One that does not know the setting has it off. If it
+/// refuses to say, a setting that the model declares cannot be compared.
+fn setting(
+    table: &str,
+    (name, is_declared): (&str, bool),
+    answer: Result<Json, Refusal>,
+) -> Result<Option<Json>, Failure> {
+    match answer {
+        Ok(answer) => Ok(Some(answer)),
+        Err(refusal) if refusal.kind == UNKNOWN_OPERATION => Ok(None),
+        Err(refusal) if is_declared => {
+            let text = format!("{table}: the endpoint does not say whether {name} is on: {}", refusal.text);
+            Err(Failure::new(text)
+                .advising("nothing was changed: allow the request, and run the command again"))
+        }
+        Err(refusal) => {
+            output::note(&format!("{table}: {name} is not compared: {}", refusal.text));
+            Ok(None)
+        }
+    }
 }
 
 /// Sends a call and waits until its table is active again.

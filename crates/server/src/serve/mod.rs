@@ -23,6 +23,7 @@ use crate::clock::{Clock, Desk};
 use crate::commands::about::LONG_VERSION;
 use crate::connection::handshake::Handshakes;
 use crate::connection::listener::{self, Bound};
+use crate::deliveries::Figures;
 use crate::destinations;
 use crate::http::auth::Authenticator;
 use crate::http::branches;
@@ -52,7 +53,6 @@ use crate::storage::{recovery, scrub};
 use crate::studio::{Api, Studio, Surroundings};
 use crate::targets::Targets;
 use crate::triggers;
-use crate::triggers::figures::Figures;
 use banner::{Addresses, StudioLine};
 use descriptors::DataIn;
 use overview::{Heartbeat, Overview};
@@ -192,13 +192,14 @@ async fn serve(mut config: Config, backend: Backend) -> Result<(), Failure> {
     let backups = Arc::new(backups);
     let buckets = Arc::new(Buckets::new(config.buckets.clone()));
     let targets = Arc::new(targets(&config, &buckets));
-    let (moves, wishes) = mpsc::channel(1);
+    let (deliveries, figures) = (Arc::default(), Arc::<Figures>::default());
 
-    let (stop, stopping) = watch::channel(false);
+    let ((moves, wishes), (stop, stopping)) = (mpsc::channel(1), watch::channel(false));
     let parts = ServiceParts {
         database: Arc::clone(&database),
         backups: Arc::clone(&backups),
         targets: Arc::clone(&targets),
+        deliveries: Arc::clone(&figures),
         lane,
         metrics,
         authenticator,
@@ -211,7 +212,6 @@ async fn serve(mut config: Config, backend: Backend) -> Result<(), Failure> {
     };
     let service = Arc::new(Service::new(parts, stopping.clone()));
     let heartbeat = Arc::new(Heartbeat::new());
-    let (deliveries, figures) = (Arc::default(), Arc::<Figures>::default());
     let addresses = Addresses {
         api: bound.address(),
         secure: bound.secure(),
@@ -230,9 +230,9 @@ async fn serve(mut config: Config, backend: Backend) -> Result<(), Failure> {
     let endpoint = banner::endpoint(bound.address(), secure);
     let listener = bound.listen()?;
     if let Some(management) = &management {
-        let heartbeat = Arc::clone(&heartbeat);
         let delivered = (Arc::clone(&deliveries), Arc::clone(&figures));
-        let overview = Overview::new(Arc::clone(&service), heartbeat, delivered, stopping.clone());
+        let overview =
+            Overview::new(Arc::clone(&service), Arc::clone(&heartbeat), delivered, stopping.clone());
         management.watch(Arc::new(overview));
     }
     let ready_file = config.ready_file.as_deref().map(|path| ReadyFile::write(path, &endpoint, &listening));

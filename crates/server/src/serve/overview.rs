@@ -8,11 +8,12 @@ use std::time::{Duration, Instant};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use hyper::http::request::Parts;
-use keywright_engine::Env as _;
+use keywright_engine::{Env as _, Namespace};
 use keywright_semantics::error::Error;
 use tokio::sync::watch;
 
 use crate::connection::listener::Serving as _;
+use crate::deliveries::Figures;
 use crate::destinations;
 use crate::http::Service;
 use crate::limits::{BEAT_SECONDS, STUCK_SECONDS_MIN};
@@ -20,8 +21,8 @@ use crate::management::Watched;
 use crate::management::exposition::{Exposition, Kind, Millionths};
 use crate::management::report;
 use crate::process::environment;
+use crate::storage::database::Database;
 use crate::storage::health::Health;
-use crate::triggers::figures::Figures;
 
 /// One server.
 pub(crate) struct Overview {
@@ -66,10 +67,10 @@ impl Watched for Overview {
             report::store(exposition, &figures, self.service.database().opened_again());
         }
         if let Some((figures, lag_ms)) = self.service.database().keeping() {
-            report::keeping(exposition, &figures, lag_ms, environment::now().0);
+            report::keeping(exposition, &figures, lag_ms, self.service.database().clock().now_ms());
         }
         self.deliveries.describe(exposition, self.service.database().clock().now_ms());
-        triggers(exposition, &self.triggers, self.service.database().clock().now_ms());
+        triggers(exposition, &self.triggers, self.service.database());
         if let Some(sharing) = self.service.database().sharing() {
             report::shared_store(exposition, &sharing);
         }
@@ -77,8 +78,11 @@ impl Watched for Overview {
 }
 
 /// Triggers that this process delivers.
-fn triggers(exposition: &mut Exposition, figures: &Figures, now_ms: u64) {
-    let figures = figures.all();
+fn triggers(exposition: &mut Exposition, figures: &Figures, database: &Database) {
+    let (figures, now_ms, engine) = (figures.all(), database.clock().now_ms(), database.engine());
+    let is_deleted = |place: &Namespace, table: &str, stream_arn: &str| {
+        engine.as_ref().is_some_and(|engine| engine.is_table_of_stream_deleted(place, table, stream_arn))
+    };
     let each = || {
         figures
             .iter()
@@ -87,10 +91,10 @@ fn triggers(exposition: &mut Exposition, figures: &Figures, now_ms: u64) {
     exposition.metric(
         Kind::Gauge,
         "keywright_trigger_lag_seconds",
-        "The age of the oldest record that a trigger of this server has not delivered; 0 without one.",
+        "The age of the oldest record that a trigger of this server has not delivered; 0 without one, and after its table was deleted.",
     );
     for (labels, figure) in each() {
-        exposition.sample(&labels, Millionths(figure.lag_ms(now_ms).saturating_mul(1_000)));
+        exposition.sample(&labels, Millionths(figure.lag_ms(now_ms, is_deleted).saturating_mul(1_000)));
     }
     exposition.metric(
         Kind::Gauge,

@@ -13,6 +13,7 @@ use super::batch::{Batch, NoBatch, Reader};
 use super::outcome::{self, Verdict};
 use super::send::{Answered, SendFault};
 use super::{Tools, archive};
+use crate::deliveries::Call;
 
 /// The time until a batch that failed is sent again, which doubles up to the second.
 const RETRY_MIN: Duration = Duration::from_millis(100);
@@ -138,9 +139,7 @@ impl Lane<'_> {
     }
 
     fn figure(&self, oldest_ms: Option<u64>) {
-        let of = (self.at.uuid.as_str(), self.at.table.as_str());
-        let place = (self.at.shard_id.as_str(), self.at.lane);
-        self.tools.figures.note(of, place, oldest_ms, self.fails());
+        self.tools.figures.note(&self.at, oldest_ms, self.fails());
     }
 
     /// Whether the target fails, as it is noted.
@@ -167,11 +166,10 @@ impl Lane<'_> {
                         discarded: since(|counts| counts.discarded),
                         retries: since(|counts| counts.retries),
                     };
-                    self.tools.figures.add(&lane.uuid, &lane.table, done);
+                    self.tools.figures.add(&lane, done);
                     self.at = lane;
                     self.noted = Instant::now();
-                    let place = (self.at.shard_id.as_str(), self.at.lane);
-                    self.tools.figures.note_failing(&self.at.uuid, place, self.fails());
+                    self.tools.figures.note_failing(&self.at, self.fails());
                     return Ok(());
                 }
                 Some(None) => return Err(NoBatch::Over),
@@ -383,8 +381,8 @@ impl Lane<'_> {
     }
 
     async fn send(&self, target: &Target, body: Vec<u8>) -> Result<Answered, SendFault> {
-        let place = (self.at.shard_id.as_str(), self.at.lane);
-        self.tools.figures.note_call(&self.at.uuid, place, Some(self.tools.now_ms()));
+        let call = Call { since_ms: self.tools.now_ms(), target: target.text() };
+        self.tools.figures.note_call(&self.at, Some(call));
         let answered = match target {
             Target::Function(name) => {
                 self.tools.sender.call(name, self.at.namespace.region.as_str(), body).await
@@ -392,7 +390,7 @@ impl Lane<'_> {
             Target::Http(url) => self.tools.sender.post(url, body).await,
             Target::Bucket { .. } => unreachable!("a bucket is not sent requests"),
         };
-        self.tools.figures.note_call(&self.at.uuid, place, None);
+        self.tools.figures.note_call(&self.at, None);
         answered
     }
 

@@ -7,11 +7,10 @@
 //! - `lane`: the loop of one lane. `batch`: which records make the next batch. `outcome`: what an answer does
 //!   to a lane's progress.
 //! - `send`: requests to functions and hosts. `archive`: objects in buckets.
-//! - `memory`: the bound of all batches together. `figures`: what is measured.
+//! - `memory`: the bound of all batches together. What is measured is in `deliveries`.
 
 mod archive;
 mod batch;
-pub(crate) mod figures;
 mod lane;
 mod memory;
 mod outcome;
@@ -29,10 +28,10 @@ use keywright_wire::events::archive_warning;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+use crate::deliveries::Figures;
 use crate::storage::any_store::AnyStore;
 use crate::storage::database::Database;
 use crate::targets::Targets;
-use figures::Figures;
 use memory::Memory;
 use send::Sender;
 

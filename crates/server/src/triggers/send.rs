@@ -91,7 +91,7 @@ impl Sender {
         }
         match &answered.error {
             Some(error) => {
-                let text = format!("the function failed ({error}): {}", excerpt(&answered.body));
+                let text = format!("the function failed ({error}) {}", with_body(&answered.body));
                 Err(SendFault::Failed { text, answered: Some(answered) })
             }
             None => taken(answered, "the endpoint of functions"),
@@ -101,7 +101,7 @@ impl Sender {
     /// Posts an event, or a report, to a URL.
     pub(super) async fn post(&self, url: &str, body: Vec<u8>) -> Result<Answered, SendFault> {
         let url = parse(url)?;
-        let host = url.host_str().unwrap_or_default().to_owned();
+        let host = host_and_port(&url);
         let (client, request) = self.request(url, body, POST_TIME_MAX)?;
         let answered = exchange(client, request).await?;
         if answered.status == StatusCode::TOO_MANY_REQUESTS.as_u16() {
@@ -188,7 +188,7 @@ fn sign(request: &mut Request, keys: &FunctionKeys, region: &str) -> Result<(), 
 }
 
 async fn exchange(client: &Client, request: Request) -> Result<Answered, SendFault> {
-    let host = request.url().host_str().unwrap_or_default().to_owned();
+    let host = host_and_port(request.url());
     let fault = |error: &reqwest::Error| {
         let text = format!("{host} cannot be reached: {}", cause(error));
         if error.is_connect() {
@@ -224,7 +224,19 @@ fn taken(answered: Answered, who: &str) -> Result<Answered, SendFault> {
 }
 
 fn shown(answered: &Answered) -> String {
-    format!("answers {}: {}", answered.status, excerpt(&answered.body))
+    format!("answers {} {}", answered.status, with_body(&answered.body))
+}
+
+/// What a target says, as the end of a sentence.
+fn with_body(body: &[u8]) -> String {
+    let text = excerpt(body);
+    if text.trim().is_empty() { "without a text".to_owned() } else { format!("with: {text}") }
+}
+
+/// Where a URL leads, also if it leaves the port out.
+fn host_and_port(url: &Url) -> String {
+    let host = url.host_str().unwrap_or_default();
+    url.port_or_known_default().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
 }
 
 /// The beginning of an answer, on one line.
@@ -264,5 +276,17 @@ mod tests {
         let body = format!("a\nb{}", "c".repeat(1_000));
         let text = excerpt(body.as_bytes());
         assert!(text.starts_with("a b") && text.len() == SHOWN_CHARACTERS_MAX, "{text}");
+        let answered =
+            |body: &[u8]| Answered { status: 418, error: None, request_id: None, body: body.to_vec() };
+        assert_eq!(shown(&answered(b"no tea")), "answers 418 with: no tea");
+        assert_eq!(shown(&answered(b" \r\n")), "answers 418 without a text");
+    }
+
+    #[test]
+    fn a_host_is_shown_with_its_port() {
+        let shown = |url: &str| host_and_port(&Url::parse(url).unwrap());
+        assert_eq!(shown("http://127.0.0.1:9100/changes"), "127.0.0.1:9100");
+        assert_eq!(shown("https://example.com/hook"), "example.com:443");
+        assert_eq!(shown("http://[::1]/"), "[::1]:80");
     }
 }

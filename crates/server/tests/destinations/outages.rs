@@ -1,12 +1,14 @@
 //! Streams that fail, in part or whole, or do not answer.
 
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 
 use crate::arrivals;
-use crate::db::{Db, TABLE, in_memory};
+use crate::db::{Db, TABLE, arn, in_memory};
 use crate::fake::{Fake, Mode};
+use crate::support::{Server, without_aws_settings};
 
 const ITEMS: u64 = 10;
 
@@ -24,6 +26,42 @@ fn records_that_fail_are_sent_again_and_no_later_one_of_the_item_passes_them() {
     let puts = fake.wait("one", "all changes", |puts| arrivals::are_all(puts, ITEMS, 30));
     arrivals::check(&puts, ITEMS, 30);
     assert!(fake.failed() > 50, "{} records failed", fake.failed());
+}
+
+/// What `keywright destinations` prints.
+fn listed(server: &Server, more: &[&str]) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_keywright"));
+    without_aws_settings(&mut command);
+    let ended = command.args(["destinations", "--endpoint", &server.endpoint]).args(more).output().unwrap();
+    // What is not a destination is said on the other output.
+    let said = String::from_utf8([ended.stdout, ended.stderr].concat()).unwrap();
+    assert!(ended.status.success(), "{said}");
+    said
+}
+
+#[test]
+fn the_command_lists_destinations_with_their_lag_and_why_changes_wait() {
+    let fake = Fake::start(&["one"]);
+    let server = in_memory(&fake.endpoint(), &[]);
+    let mut db = Db::of(&server);
+    assert!(listed(&server, &[]).contains("There are no Kinesis destinations"));
+    db.create(TABLE);
+    db.activate(TABLE, "one");
+    db.put(TABLE, &arrivals::counting(0, 1));
+    fake.wait("one", "the first change", |puts| puts.len() == 1);
+    db.wait("the note of it", |db| db.figures(TABLE)["delivered"] == 1);
+    let said = listed(&server, &[]);
+    assert!(said.starts_with(&format!("{TABLE} to {}  active\n", arn("one"))), "{said}");
+    assert!(said.contains("delivered 1, dropped after 24 hours 0, too large 0; no change waits"), "{said}");
+    fake.set(Mode::Answers(500, "InternalFailure"));
+    db.put(TABLE, &arrivals::counting(0, 2));
+    db.wait("the outage is noticed", |db| db.figures(TABLE)["waits-for"].is_string());
+    let said = listed(&server, &["--table", TABLE]);
+    assert!(said.contains("the oldest change waits for "), "{said}");
+    assert!(said.contains("    waits, and is tried again: "), "{said}");
+    assert!(!listed(&server, &["--table", "Others"]).contains(TABLE));
+    let json: serde_json::Value = serde_json::from_str(listed(&server, &["--json"]).trim()).unwrap();
+    assert_eq!((&json["table"], &json["delivered"]), (&serde_json::json!(TABLE), &serde_json::json!(1)));
 }
 
 #[test]

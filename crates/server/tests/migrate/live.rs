@@ -55,7 +55,16 @@ async fn a_table_of_another_keywright_is_equal_after_a_migration_under_writes() 
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_migration_catches_up_and_shows_how_far_it_is_while_writers_go_on() {
-    let (source, target) = (Server::in_memory(), Server::in_memory());
+    catches_up_with(Server::in_memory()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn how_far_a_migration_is_behind_is_measured_by_a_clock_of_the_source_that_stands() {
+    catches_up_with(Server::start_one(&["--in-memory", "--clock", "manual@2026-01-02T03:04:05Z"])).await;
+}
+
+async fn catches_up_with(source: Server) {
+    let target = Server::in_memory();
     let folder = tempfile::tempdir().unwrap();
     create_table(&source.endpoint, "Orders", Some("NEW_AND_OLD_IMAGES"));
     fill(&source.endpoint, "Orders", 100).await;

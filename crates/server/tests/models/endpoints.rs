@@ -179,3 +179,49 @@ fn what_an_endpoint_says_commands_no_terminal() {
         );
     }
 }
+
+const SESSIONS: &str = r#"
+format: 1
+model: sessions
+tables:
+  Sessions:
+    key: {pk: S}
+    ttl: expires
+entities:
+  Session: {table: Sessions, key: {pk: "s#{id}"}, attrs: {id: S, expires: N}}
+"#;
+
+#[test]
+fn a_model_is_not_applied_to_a_table_that_does_not_say_whether_its_time_to_live_is_on() {
+    fn denies(operation: &str) -> Reaction {
+        match operation {
+            "describetable" => Reaction::Answers(
+                200,
+                r#"{"Table":{"TableName":"Sessions","TableStatus":"ACTIVE",
+                    "AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"}],
+                    "KeySchema":[{"AttributeName":"pk","KeyType":"HASH"}]}}"#
+                    .to_owned(),
+            ),
+            "describetimetolive" | "describecontinuousbackups" => Reaction::Answers(
+                400,
+                r#"{"__type":"com.amazon.coral.service#AccessDeniedException","Message":"denied"}"#
+                    .to_owned(),
+            ),
+            _ => panic!("nothing is changed by {operation}"),
+        }
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("model.yaml");
+    std::fs::write(&file, SESSIONS).unwrap();
+    let endpoint = endpoint(denies);
+    let (said, _) = fails(&["model", "apply", file.to_str().unwrap(), "--endpoint", &endpoint]);
+    let sentence =
+        "Sessions: the endpoint does not say whether time to live is on: DescribeTimeToLive: AccessDenied";
+    assert!(said.contains(sentence), "{said}");
+    assert!(said.contains("nothing was changed"), "{said}");
+    // A model that does not declare it has nothing to compare.
+    std::fs::write(&file, SESSIONS.replace("    ttl: expires\n", "")).unwrap();
+    let (ended, _) = run(&["model", "apply", file.to_str().unwrap(), "--endpoint", &endpoint]);
+    let said = String::from_utf8(ended.stderr).unwrap();
+    assert!(said.contains("Sessions: time to live is not compared"), "{said}");
+}

@@ -259,3 +259,20 @@ test('a page of a server that only lets look has no form and no button of these'
   await t.page.getByText(`${NAME} has no Kinesis destination`).waitFor();
   equal(await t.page.locator('kw-destinations form, kw-triggers details').count(), 0);
 });
+
+test('a trigger of the settings file shows its section, the call under way, and that its table is gone', {waits: true}, async (t) => {
+  const host = await listening(() => {});
+  const file = join(buckets, 'sections.toml');
+  writeFileSync(file, `[[trigger]]\nname = "hooks"\ntable = "${NAME}"\ntarget = "${host}/hang"\n`);
+  await t.restart(['--config', file]);
+  await orders(t, STREAM);
+  await put(t, 'a');
+  await t.open('/us-east-1/operate/triggers');
+  const row = t.page.locator('[data-trigger]').first();
+  await until('the call is under way', async () => /calls http.*\/hang since .*, for \d/.test(await row.textContent()));
+  ok(/section hooks of the settings file/.test(await row.textContent()));
+  await t.accessibleInBoth({name: 'triggers-calling'});
+  await t.database('DeleteTable', {TableName: NAME});
+  await until('the table is gone', async () => /problem: The table of the stream was deleted/.test(await row.textContent()));
+  equal((await cells(row))[2], 'none');
+});

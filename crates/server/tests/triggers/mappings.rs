@@ -1,5 +1,6 @@
 //! Mappings as clients see them, and where records may go.
 
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -7,6 +8,7 @@ use serde_json::{Value, json};
 use crate::function::{Answer, Function, eventually};
 use crate::scene::{Scene, TABLE};
 use crate::support::management::{get, sample};
+use crate::support::without_aws_settings;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_function_gets_the_changes_of_a_table_in_their_order() {
@@ -181,4 +183,41 @@ async fn a_target_that_hangs_delays_neither_requests_nor_other_triggers_nor_item
     let call = format!("keywright_trigger_call_seconds{{trigger=\"{slow}\",table=\"Orders\"}}");
     assert!(sample(&metrics, &call).is_some_and(|seconds| seconds > 0.0), "its call is under way");
     assert!(!metrics.contains("table=\"\""), "a call that hangs has its table");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_under_way_is_shown_with_its_target_and_a_deleted_table_has_no_lag() {
+    let function = Function::answering(|_| Answer::Hang);
+    let scene = Scene::calling(&function.url, &[]);
+    scene.create(TABLE).await;
+    let uuid = scene.trigger("slow", json!({})).await;
+    assert!(scene.figures().get("call").is_none());
+    scene.put("p", "1").await;
+    let call = eventually("the call", || scene.figures().get("call").cloned());
+    assert_eq!((&call["target"], &call["calls"]), (&json!("slow"), &json!(1)));
+    assert!(call["since"].is_u64() && call["age"].is_u64(), "{call}");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_keywright"));
+    without_aws_settings(&mut command);
+    let ended = command.args(["triggers", "--endpoint", &scene.server.endpoint]).output().unwrap();
+    let said = String::from_utf8(ended.stdout).unwrap();
+    assert!(said.contains("    calls slow since 20"), "{said}");
+    let lag = || {
+        let (_, metrics) = get(&scene.server, "/metrics");
+        sample(&metrics, &format!("keywright_trigger_lag_seconds{{trigger=\"{uuid}\",table=\"Orders\"}}"))
+    };
+    eventually("the lag", || lag().filter(|seconds| *seconds > 0.0));
+    scene.client.delete_table().table_name(TABLE).send().await.unwrap();
+    eventually("the end of the lag", || lag().filter(|seconds| *seconds == 0.0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_failure_names_the_port_and_an_answer_without_a_text() {
+    let function = Function::answering(|_| Answer::Status(418));
+    let scene = Scene::start(&["--in-memory", "--trigger-hosts", &function.url]);
+    scene.create(TABLE).await;
+    scene.trigger(&format!("{}/tea", function.url), json!({})).await;
+    scene.put("p", "1").await;
+    let text = eventually("the failure", || scene.figures()["failure"]["text"].as_str().map(str::to_owned));
+    let host = function.url.strip_prefix("http://").unwrap();
+    assert_eq!(text, format!("{host} answers 418 without a text"));
 }

@@ -78,7 +78,7 @@ async fn finish<S: Store>(
         }
         let failure = match &state {
             State::Failed { code, message } => Some(Failure { code: code.clone(), message: message.clone() }),
-            State::Waiting | State::Running | State::Completed => None,
+            State::Waiting | State::Running | State::Failing { .. } | State::Completed => None,
         };
         let mut transfer =
             Transfer { counts, ..transfer.ended(how.status(counts.failed), failure, ended_ms) };

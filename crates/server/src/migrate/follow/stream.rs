@@ -73,6 +73,8 @@ pub(super) struct Reader<'r, 'f> {
     follower: &'r Follower<'f>,
     lanes: RefCell<Vec<Lane>>,
     iterators: RefCell<HashMap<String, String>>,
+    /// Whether the source is a server whose clock stands until it is moved.
+    has_standing_clock: bool,
 }
 
 impl<'r, 'f> Reader<'r, 'f> {
@@ -83,7 +85,12 @@ impl<'r, 'f> Reader<'r, 'f> {
             let streams = follower.source.connect_to_streams().await?;
             lanes.push(Lane { streams, target: follower.target.connect().await? });
         }
-        let own = Self { follower, lanes: RefCell::new(lanes), iterators: RefCell::new(HashMap::new()) };
+        let has_standing_clock = match lanes.first_mut() {
+            Some(lane) => lane.streams.standing_clock_ms().await.is_some(),
+            None => false,
+        };
+        let (lanes, iterators) = (RefCell::new(lanes), RefCell::new(HashMap::new()));
+        let own = Self { follower, lanes, iterators, has_standing_clock };
         if follower.progress.borrow().shards.is_empty() {
             own.begin().await?;
         } else {
@@ -210,11 +217,18 @@ impl<'r, 'f> Reader<'r, 'f> {
             let (is_empty, last_ms) = (batch.changes.is_empty(), batch.last_ms);
             self.take(lane, shard, batch).await?;
             if !is_empty {
-                let lag_ms = last_ms.map_or(u64::MAX, |last_ms| now().0.saturating_sub(last_ms));
+                let now_ms = self.source_now_ms(lane).await;
+                let lag_ms = last_ms.map_or(u64::MAX, |last_ms| now_ms.saturating_sub(last_ms));
                 found.lag_ms = found.lag_ms.max(lag_ms);
             }
         }
         Ok(found)
+    }
+
+    /// The time by which the source dates its records.
+    async fn source_now_ms(&self, lane: &mut Lane) -> u64 {
+        let standing = if self.has_standing_clock { lane.streams.standing_clock_ms().await } else { None };
+        standing.unwrap_or_else(|| now().0)
     }
 
     /// Applies the records of a shard, and moves its place after them; the caller keeps it.

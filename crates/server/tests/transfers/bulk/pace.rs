@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{TABLE, counts, item, request, scene};
+use super::{TABLE, counts, is_at_work, item, request, scene};
 use crate::imports::{Scene, line, with};
 
 /// The least that can be asked for.
@@ -84,4 +84,27 @@ fn an_object_that_changes_meanwhile_fails_it_and_what_it_has_put_stays() {
     wish["InputS3Configuration"]["S3KeyPrefix"] = json!("in/119");
     let ended = scene.db.bulk_put(&wish);
     assert_eq!((counts(&ended), &ended["BulkOperationStatus"]), ([1, 0], &json!("COMPLETED")), "{ended}");
+}
+
+#[test]
+fn others_do_not_wait_for_one_that_keeps_to_a_rate() {
+    let mut scene = scene(&["--job-threads", "1"]);
+    let slow = paced(&scene, 60);
+    let slow = scene.db.begin_bulk_put(&slow);
+    scene.db.wait_until_it_puts(&slow);
+    scene.db.create("Other");
+    scene.put("quick/1", line(&item(1)));
+    let mut quick = with(request(), "TableName", json!("Other"));
+    quick["InputS3Configuration"]["S3KeyPrefix"] = json!("quick/");
+    let ended = scene.db.bulk_put(&quick);
+    assert_eq!((counts(&ended), &ended["BulkOperationStatus"]), ([1, 0], &json!("COMPLETED")), "{ended}");
+    assert!(is_at_work(&scene.db.describe_bulk_put(&slow)), "it goes on");
+    // Another one that keeps to a rate has to wait for the first.
+    scene.db.create("Third");
+    let third = with(with(quick, "TableName", json!("Third")), "MaxWriteRequestUnits", json!(UNITS));
+    let third = scene.db.begin_bulk_put(&third);
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    assert_eq!(counts(&scene.db.describe_bulk_put(&third)), [0, 0]);
+    scene.db.call("CancelBulkOperation", &json!({"BulkOperationArn": slow["BulkOperationArn"]}));
+    assert_eq!(counts(&scene.db.end_of_bulk_put(&third)), [1, 0]);
 }

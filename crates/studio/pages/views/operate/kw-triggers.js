@@ -44,10 +44,14 @@ export class KwTriggers extends OfPlace {
   row(one) {
     const isOn = one.state !== "Disabled" && one.state !== "Disabling";
     const isArchive = one.target.startsWith("s3://");
-    const failure = one.failure;
+    const { failure, call: underWay } = one;
+    // A trigger without a stream says so as the reason for its state.
+    const problem = one.streamEnd === one.reason && !isOn ? undefined : one.streamEnd;
     return html`<tr data-trigger=${one.id}><th scope="row"><code>${visible(one.target)}</code><br><code class="dim">${one.id}</code></th>
       <td><a class="md-link" href=${`/${this.region}/t/${encodeURIComponent(one.table)}?tab=stream`}>${one.table}</a></td>
-      <td>${one.state.toLowerCase()}${one.section === undefined ? nothing : html`<br><span class="dim">from the settings file</span>`}${isOn || !one.reason ? nothing : html`<br><span class="dim">${visible(one.reason)}</span>`}</td>
+      <td>${one.state.toLowerCase()}${one.section === undefined ? nothing : html`<br><span class="dim">section <code>${visible(one.section)}</code> of the settings file</span>`}${isOn || !one.reason ? nothing : html`<br><span class="dim">${visible(one.reason)}</span>`}
+        ${problem === undefined ? nothing : html`<br><b class="tl-bad">problem</b>: ${visible(problem)}`}${one.warning === undefined ? nothing : html`<br><b class="tl-bad">warning</b>: ${visible(one.warning)}`}
+        ${underWay === undefined ? nothing : html`<br><span class="dim">calls <code>${visible(underWay.target)}</code> since ${timeOf(underWay.since)}, for ${lagText(underWay.age)}${underWay.calls > 1 ? `; the oldest of ${underWay.calls} calls` : ""}</span>`}</td>
       <td class="is-number">${one.lag === undefined ? "none" : lagText(one.lag)}</td><td class="is-number">${one.delivered.toLocaleString("en")}${isArchive ? " archived" : ""}</td><td class="is-number">${one.filtered.toLocaleString("en")}</td>
       <td class="is-number">${one.discarded > 0 ? html`<b class="tl-bad">${one.discarded.toLocaleString("en")}</b>` : "0"}</td><td class="is-number">${one.retries.toLocaleString("en")}</td>
       <td>${failure ? html`${failure.present ? html`<b class="tl-bad">fails now</b>, ` : nothing}${timeOf(failure.at)}${failure.present ? "" : ", recovered"}<br>${visible(failure.text)}` : html`<span class="dim">none</span>`}</td>
