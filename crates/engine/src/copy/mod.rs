@@ -313,6 +313,14 @@ impl<A: Store, B: Store> Copy<A, B> {
         fault.map_or(Ok(count), Err)
     }
 
+    /// Triggers. They pass on what the copied logs still hold, again too, from the target.
+    pub async fn triggers(&self) -> Result<u64, CopyFault> {
+        let view = self.from.snapshot().await?;
+        let mut count = 0;
+        each_row(&view, layout::prefix_range(vec![Space::Triggers.byte()]), |_| count += 1).await?;
+        Ok(count)
+    }
+
     /// Reads both sides whole and compares them. Returns what they have in common, by the kind of rows.
     pub async fn verify(
         &self,

@@ -25,7 +25,7 @@ use crate::support::stamp::Stamp;
 use crate::tables::create::uuid;
 use crate::transfers::export::{Encryption, Export, Extent, FilterTexts, Format, View};
 use crate::transfers::row::{self, Asked, Kind, NewTransfer, Transfer, TransferName};
-use crate::transfers::token::RequestHash;
+use crate::transfers::token::{self, RequestHash};
 
 /// Tries while others begin exports.
 const TRIES_MAX: usize = 20;
@@ -45,6 +45,9 @@ pub(crate) async fn begin<S: Store>(
     request: &ExportTable,
 ) -> Result<Response, Error> {
     request.check_caller(&scope(namespace))?;
+    if let Some(transfer) = repeated(engine, namespace, request).await? {
+        return Ok(Response::ExportTableToPointInTime(Box::new(description(&transfer)?)));
+    }
     let not_found =
         || Error::new(ErrorKind::TableNotFound, messages::table_not_found(&request.table.as_given));
     let table = match engine.catalogue().lookup_any(namespace, &request.table) {
@@ -59,7 +62,7 @@ pub(crate) async fn begin<S: Store>(
     let token = request.token.as_deref().unwrap_or(&new_token);
     let id = asking.new_id(engine, now_ms);
     for _ in 0..TRIES_MAX {
-        let hash = RequestHash(request.fingerprint.0);
+        let hash = hash_of(request);
         let kind = (namespace, Kind::Export);
         let beginning = Beginning::prepare(engine, kind, (token, hash), EXPORTS_MAX, now_ms).await?;
         let cut = Cut::prepare(engine, now_ms).await?;
@@ -115,6 +118,29 @@ pub(crate) async fn begin<S: Store>(
         return Ok(Response::ExportTableToPointInTime(Box::new(description(&transfer)?)));
     }
     Err(fault::internal())
+}
+
+/// What a request asks for.
+const fn hash_of(request: &ExportTable) -> RequestHash {
+    RequestHash(request.fingerprint.0)
+}
+
+/// The export that the same request with the same token has begun, whatever its table is now. A token of
+/// another request is refused later, after the checks of the request itself.
+async fn repeated<S: Store>(
+    engine: &Engine<S>,
+    namespace: &Namespace,
+    request: &ExportTable,
+) -> Result<Option<Transfer>, Error> {
+    let Some(token) = &request.token else { return Ok(None) };
+    let view = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
+    let conflict = || Error::new(ErrorKind::ExportConflict, messages::CONFLICT);
+    let kind = (namespace, Kind::Export);
+    let now_ms = engine.env().now_ms();
+    match token::repeated(&view, kind, (token, hash_of(request)), now_ms, conflict).await {
+        Err(error) if error.kind == ErrorKind::ExportConflict => Ok(None),
+        found => found,
+    }
 }
 
 /// A table that is being created or deleted is none of an export.

@@ -556,7 +556,13 @@ fn a_token_gives_the_same_export_for_eight_hours_also_after_its_end() {
     let conflict = "Export conflict: Duplicate request detected with conflicting parameters";
     assert_eq!(kind(bed.try_export(other.clone())), (ErrorKind::ExportConflict, conflict.to_owned()));
     assert_ne!(bed.export(with("two")).export_arn, first.export_arn);
-    bed.pass(1);
+    bed.delete("Shop").expect("it is there");
+    let gone = bed.export(with("one"));
+    assert_eq!(gone.export_arn, first.export_arn, "its table does not matter");
+    assert_eq!(kind(bed.try_export(other.clone())).0, ErrorKind::TableNotFound);
+    let bed = shop();
+    bed.files_of(with("one"));
+    bed.pass(8 * HOUR_MS);
     assert_ne!(bed.export(other).export_arn, first.export_arn, "it is a new request by then");
     let unnamed = bed.export(full());
     assert_ne!(unnamed.export_arn, bed.export(full()).export_arn);

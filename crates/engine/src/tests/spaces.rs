@@ -193,6 +193,8 @@ fn a_copy_between_stores_has_the_rows_that_spaces_give_it() {
         let mut copy = block_on(Copy::begin(from, to.clone(), "a")).expect("the target is empty");
         block_on(copy.run(&mut |_| ())).expect("it is copied");
         block_on(copy.verify(&mut |_| ())).expect("both are equal");
+        let of_triggers = rows.iter().filter(|(space, _)| *space == Space::Triggers);
+        assert_eq!(block_on(copy.triggers()), Ok(of_triggers.map(|_| 1).sum()));
         block_on(copy.finish()).expect("it ends");
         let carried = rows.into_iter().filter(|(space, key)| match space.traits().in_copy {
             InCopy::Always => true,

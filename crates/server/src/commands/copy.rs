@@ -163,6 +163,13 @@ async fn carry(
              logs still hold"
         ));
     }
+    let triggers = copy.triggers().await.map_err(said)?;
+    if triggers > 0 {
+        output::note(&format!(
+            "{triggers} triggers begin anew: servers on the target pass on again what the copied logs still hold, and \
+             archives get it in objects of other names"
+        ));
+    }
     copy.finish().await.map_err(said)?;
     Ok(sums)
 }

@@ -19,7 +19,7 @@ const LOGGED: usize = 10;
 
 pub(super) async fn import(tools: &Tools, job: ObjectJob, source: &ObjectSource) -> Result<(), Stop> {
     let bucket = bucket(tools, source)?;
-    let (mut job, objects) = list(tools, job, (&bucket, source)).await?;
+    let (mut job, objects) = list(tools, job, (&bucket, source), None).await?;
     loop {
         let ObjectWork::Import { from, .. } = job.work else { return Err(Stop::Overtaken) };
         if from.0 >= objects {

@@ -366,6 +366,11 @@ impl ExportFolder {
         Self { root: format!("{prefix}{joint}AWSDynamoDB/"), export_id: export_id.to_owned() }
     }
 
+    /// What the keys of all exports below the same prefix begin with.
+    pub fn root(&self) -> &str {
+        &self.root
+    }
+
     fn key(&self, name: &str) -> String {
         format!("{}{}/{name}", self.root, self.export_id)
     }

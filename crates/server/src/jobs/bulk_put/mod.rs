@@ -97,7 +97,8 @@ async fn put_all(
     check(tools, job).await?;
     let input = bucket(tools, &work.source)?;
     reports.begin(tools).await?;
-    let (listed, objects) = list(tools, job.clone(), (&input, &work.source)).await?;
+    let among = reports.among(&work.source);
+    let (listed, objects) = list(tools, job.clone(), (&input, &work.source), among).await?;
     *job = listed;
     lanes::read_all(tools, job, (&input, work), objects).await?;
     loop {

@@ -4,7 +4,7 @@
 //! them again, with the same names and the same bytes.
 
 use bytes::Bytes;
-use keywright_engine::{BulkPutCounts, BulkPutWork, Finding, ObjectJob};
+use keywright_engine::{BulkPutCounts, BulkPutWork, Finding, ObjectJob, ObjectSource};
 use keywright_objects::{Bucket, Encryption};
 use keywright_semantics::request::parts::{OutputTypeEnum, S3SseAlgorithm};
 use keywright_wire::files::bulk::{
@@ -49,6 +49,15 @@ impl<'j> Reports<'j> {
             }
             Some(S3SseAlgorithm::Aes256) | None => Ok(bucket),
         }
+    }
+
+    /// Where among the objects of the input the reports of bulk puts are, these and earlier ones. They are no
+    /// input: an item whose condition did not hold would be put without one. A prefix that names a folder of
+    /// its own there, such as an export's, names just what it says.
+    pub(super) fn among(&self, source: &ObjectSource) -> Option<&str> {
+        let asked = source.prefix.as_deref().unwrap_or_default();
+        let root = self.folder.root();
+        (source.bucket == self.work.output.bucket && root.starts_with(asked)).then_some(root)
     }
 
     /// Marks the folder, so that a bucket that is missing is noticed before anything is put.

@@ -13,10 +13,12 @@ use super::{Listed, stop};
 const PAGE_OBJECTS: usize = 500;
 
 /// Lists the objects of a job, unless that is done. Returns the job as it is then, and how many there are.
+/// Objects whose keys begin with `reports` are no input.
 pub(in crate::jobs) async fn list(
     tools: &Tools,
     mut job: ObjectJob,
     (bucket, source): (&Bucket, &ObjectSource),
+    reports: Option<&str>,
 ) -> Result<(ObjectJob, u32), Stop> {
     if let Some(objects) = job.work.listed() {
         return Ok((job, objects));
@@ -24,9 +26,13 @@ pub(in crate::jobs) async fn list(
     let prefix = source.prefix.as_deref().unwrap_or_default();
     let (mut count, mut after): (usize, Option<String>) = (0, None);
     loop {
-        let page = bucket.list(prefix, after.as_deref(), PAGE_OBJECTS).await.map_err(|fault| stop(&fault))?;
+        let mut page =
+            bucket.list(prefix, after.as_deref(), PAGE_OBJECTS).await.map_err(|fault| stop(&fault))?;
         let is_last = page.len() < PAGE_OBJECTS;
         after = page.last().map(|object| object.key.clone());
+        if let Some(reports) = reports {
+            page.retain(|object| !object.key.starts_with(reports));
+        }
         let from = u32::try_from(count).unwrap_or(u32::MAX);
         count += page.len();
         let is_bulk_put = matches!(job.work, ObjectWork::BulkPut(_));

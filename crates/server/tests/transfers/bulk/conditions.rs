@@ -71,6 +71,27 @@ fn only_the_reports_that_were_asked_for_are_written() {
 }
 
 #[test]
+fn reports_among_the_objects_are_not_read() {
+    let mut scene = scene(&[]);
+    scene.db.put(TABLE, &item(1));
+    scene.put("1.json", conditional(&item(2), "attribute_exists(pk)", &Value::Null));
+    let mut wish = request();
+    wish["InputS3Configuration"]["S3KeyPrefix"] = json!("");
+    wish["OutputS3Configuration"]["S3KeyPrefix"] = json!("");
+    for _ in 0..2 {
+        let ended = scene.db.bulk_put(&wish);
+        assert_eq!((&ended["BulkOperationStatus"], counts(&ended)), (&json!("COMPLETED"), [1, 0]));
+        assert_eq!(scene.items(TABLE), [item(1)], "what a condition refuses is not put from the report");
+    }
+    // Whoever names such a folder means it.
+    let exported = "AWSDynamoDB/01234567890123-abcdef01/data/";
+    scene.put(&format!("{exported}1.json"), line(&item(3)));
+    wish["InputS3Configuration"]["S3KeyPrefix"] = json!(exported);
+    assert_eq!(counts(&scene.db.bulk_put(&wish)), [1, 0]);
+    assert_eq!(scene.items(TABLE), [item(1), item(3)]);
+}
+
+#[test]
 fn records_in_ion_have_the_same_conditions() {
     let mut scene = scene(&[]);
     scene.db.put(TABLE, &item(1));
