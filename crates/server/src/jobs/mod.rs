@@ -259,6 +259,13 @@ struct Wait {
     pause: Duration,
 }
 
+/// Whether a thread is free for a job. `retries`: those at work that are tried again, if it is one as well. They
+/// leave a thread to others, since a store that never answers holds each of them for minutes.
+fn has_thread(threads: usize, at_work: usize, retries: Option<usize>) -> bool {
+    let for_retries = threads.saturating_sub(1).max(1);
+    at_work < threads && retries.is_none_or(|retries| retries < for_retries)
+}
+
 /// Which jobs are at work here, and which wait.
 struct Desk {
     tools: Arc<Tools>,
@@ -322,7 +329,10 @@ impl Desk {
         }
         // One that keeps to a rate rests most of the time, perhaps for hours: others do not wait for it.
         let is_alike = |other: &&ObjectJob| !is_removal(other) && other.is_paced() == job.is_paced();
-        is_cancelled || self.at_work.values().filter(is_alike).count() < self.threads
+        let alike = || self.at_work.values().filter(is_alike);
+        let is_retry = |job: &ObjectJob| self.waits.contains_key(&job.id);
+        let retries = is_retry(job).then(|| alike().filter(|other| is_retry(other)).count());
+        is_cancelled || has_thread(self.threads, alike().count(), retries)
     }
 
     /// A job is at work no longer. Says once why it waits.
@@ -340,5 +350,18 @@ impl Desk {
             RETRY_MIN
         };
         self.waits.insert(id.to_owned(), Wait { until: Instant::now() + pause, pause });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::has_thread;
+
+    #[test]
+    fn jobs_that_are_tried_again_leave_a_thread_to_others() {
+        assert!(has_thread(2, 0, Some(0)) && has_thread(2, 1, Some(0)) && has_thread(2, 1, None));
+        assert!(!has_thread(2, 1, Some(1)) && !has_thread(2, 2, None));
+        assert!(has_thread(4, 2, Some(2)) && !has_thread(4, 3, Some(3)));
+        assert!(has_thread(1, 0, Some(0)), "where there is only one, they take turns");
     }
 }
