@@ -7,12 +7,12 @@ import { all as stagedAll } from "./views/tables/staged.js";
 const app = /** @type {HTMLElement} */ (document.getElementById("app"));
 const state = { info: /** @type {any} */ (null), tables: /** @type {string[]} */ ([]), error: "", stale: false, places: false };
 
-/** What was denied since the view was opened, drawn by a module that only visitors with less than all rights load. */
+/** What was denied since the view was opened, drawn by what comes with the help. */
 const denied = { list: /** @type {any[]} */ ([]), at: "", module: /** @type {any} */ (null) };
 
 window.addEventListener("kw-denied", async (event) => {
   const { detail } = /** @type {CustomEvent} */ (event);
-  denied.module ??= await import("./views/denied.js");
+  denied.module ??= await AREAS.start();
   denied.list = denied.module.withDenial(denied.list, detail);
   draw();
 });

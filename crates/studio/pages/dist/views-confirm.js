@@ -1,4 +1,4 @@
-import{a as p}from"./model-api.js";import{b as f}from"./collections-typed.js";import{a as o,d as n,f as b}from"./lit-html-lit-html.js";function x({title:$,lost:w,verb:k,keep:v="Cancel",typed:l,other:a,more:u}){let t=document.createElement("dialog");t.className="it-ask md",t.setAttribute("aria-labelledby","ask-title");let d="",s=u?"Looking for what uses it…":n,r=null,c=()=>t.close(),m=e=>g=>{g.detail<2&&(e(),t.close())},i=()=>b(o`
+import{b as f}from"./collections-typed.js";import{a as o,d as n,f as b,g as p}from"./lit-html-lit-html.js";function x({title:$,lost:w,verb:k,keep:v="Cancel",typed:l,other:a,more:u}){let t=document.createElement("dialog");t.className="it-ask md",t.setAttribute("aria-labelledby","ask-title");let d="",s=u?"Looking for what uses it…":n,r=null,c=()=>t.close(),m=e=>g=>{g.detail<2&&(e(),t.close())},i=()=>b(o`
     <h2 id="ask-title">${$}</h2>
     <ul>${w.map(e=>o`<li>${e}</li>`)}${s===n?n:o`<li><span role="status">${s}</span></li>`}</ul>
     ${l===void 0?n:o`<p><label>Type <b>${f(l)}</b> to confirm <input autofocus autocomplete="off" spellcheck="false" @input=${e=>{d=e.target.value,i()}}></label></p>`}

@@ -5,3 +5,4 @@ import "./start/kw-tour.js";
 import "./tables/kw-sign-in.js";
 
 export { helpSheet } from "./start/help.js";
+export { deniedView, withDenial } from "./denied.js";
