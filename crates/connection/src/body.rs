@@ -171,15 +171,16 @@ fn patience(received_bytes: usize) -> Duration {
     BODY_GRACE.max(Duration::from_secs(seconds))
 }
 
-/// The capacity to reserve when `length` bytes of at most `most` have arrived. It doubles up to
-/// `BODY_STEPS_BYTES_MAX` and then jumps to `most`: two bodies that each wait for the other's memory would
-/// both fail.
+/// The capacity to reserve when `length` bytes of at most `most` have arrived: a little, then
+/// `BODY_STEPS_BYTES_MAX`, then `most`. Two bodies that each wait for the other's memory would both fail, and
+/// each step leaves a copy that the allocator keeps for a while.
 fn capacity_for(length: usize, most: usize) -> usize {
     let most = most.max(length);
     if length > BODY_STEPS_BYTES_MAX {
         return most;
     }
-    length.next_power_of_two().max(4 * BODY_FREE_BYTES).min(most)
+    let first = 4 * BODY_FREE_BYTES;
+    if length > first { BODY_STEPS_BYTES_MAX.min(most) } else { first.min(most) }
 }
 
 /// Reads and discards the rest of a body, so that its connection can be used again. A rest longer than
@@ -206,11 +207,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn room_doubles_until_a_mebibyte_has_come_and_then_is_what_was_declared() {
+    fn room_grows_in_three_steps_to_what_was_declared() {
         let declared = 10_000_000;
         for (length, capacity) in [
             (20_000, 65_536),
-            (65_537, 131_072),
+            (65_537, 1_048_576),
             (1_048_576, 1_048_576),
             (1_048_577, declared),
             (declared, declared),

@@ -25,6 +25,12 @@ macro_rules! keys {
                 }
             }
 
+            /// Its bit in a set of keys.
+            #[expect(clippy::as_conversions, reason = "the number of a variant")]
+            pub(super) const fn bit(self) -> u64 {
+                1 << self as u64
+            }
+
             fn from_name(name: &str) -> Option<Self> {
                 $(if name.eq_ignore_ascii_case($name) $(|| name.eq_ignore_ascii_case($alias))? {
                     return Some(Self::$variant);
@@ -93,6 +99,8 @@ keys! {
     PermissionsBoundary "iam:PermissionsBoundary";
     PolicyArn "iam:PolicyARN";
 }
+
+const _: () = assert!(Known::ALL.len() <= 64, "each key has a bit of its own");
 
 /// The keys whose values only a bound request has.
 pub const UNBOUND: [Known; 5] = [

@@ -5,6 +5,7 @@
 mod key;
 
 use std::borrow::Cow;
+use std::fmt;
 
 pub use key::{Key, Known, UNBOUND};
 
@@ -45,14 +46,32 @@ pub(crate) enum Found<'c> {
     Many(&'c [Cow<'c, str>]),
 }
 
+/// The head of a request: values that are written out only if a policy asks for them.
+pub trait Head: Sync {
+    /// The one value of a key; none if the request has none.
+    fn value(&self, key: Known) -> Option<&str>;
+}
+
+#[derive(Clone, Copy)]
+struct HeadRef<'r>(&'r dyn Head);
+
+impl fmt::Debug for HeadRef<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Head")
+    }
+}
+
 /// The tags that a request's conditions see.
 pub type Tags<'r> = &'r [(String, String)];
 
-/// What a request brings for conditions. A key that is not given is absent, unless it follows from the
-/// principal or the resource.
+/// What a request brings for conditions. A key that is not given is absent, unless it is unknown, follows
+/// from the principal or the resource, or the head has it.
 #[derive(Clone, Debug, Default)]
 pub struct Context<'r> {
     known: Vec<(Known, Value<'r>)>,
+    /// The bits of keys that are not known yet.
+    unknown: u64,
+    head: Option<HeadRef<'r>>,
     others: Vec<(String, Value<'r>)>,
     resource_tags: Tags<'r>,
     request_tags: Tags<'r>,
@@ -82,7 +101,26 @@ impl<'r> Context<'r> {
     /// Makes unknown what only binding can say: the first look.
     #[must_use]
     pub fn unbound(self) -> Self {
-        UNBOUND.into_iter().fold(self, |context, key| context.with(key, Value::Unknown))
+        self.without(&UNBOUND)
+    }
+
+    /// Makes keys unknown.
+    #[must_use]
+    pub fn without(mut self, keys: &[Known]) -> Self {
+        self.known.retain(|(known, _)| !keys.contains(known));
+        self.unknown = keys.iter().fold(self.unknown, |bits, key| bits | key.bit());
+        self
+    }
+
+    /// What the head of the request says, if nothing else says it.
+    #[must_use]
+    pub fn with_head(mut self, head: &'r dyn Head) -> Self {
+        self.head = Some(HeadRef(head));
+        self
+    }
+
+    fn is_unknown(&self, key: &Key) -> bool {
+        matches!(key, Key::Known(known) if self.unknown & known.bit() != 0)
     }
 
     /// The tags of the table.
@@ -128,6 +166,7 @@ impl<'c> Facts<'c> {
             Some(Value::One(text)) => Found::One(text),
             Some(Value::Many(values)) if values.is_empty() => Found::Absent,
             Some(Value::Many(values)) => Found::Many(values),
+            None if self.context.is_unknown(key) => Found::Unknown,
             None => self.derived(key).map_or(Found::Absent, Found::One),
         }
     }
@@ -146,7 +185,8 @@ impl<'c> Facts<'c> {
             Key::PrincipalTag(tag) => tagged(principal.tags(), tag),
             Key::ResourceTag(tag) => tagged(self.context.resource_tags, tag),
             Key::RequestTag(tag) => tagged(self.context.request_tags, tag),
-            Key::Known(_) | Key::Other(_) => None,
+            Key::Known(known) => self.context.head?.0.value(*known),
+            Key::Other(_) => None,
         }
     }
 }
@@ -156,4 +196,47 @@ fn tagged<'c>(tags: Tags<'c>, key: &str) -> Option<&'c str> {
     let exact = tags.iter().find(|(tag, _)| tag == key);
     let found = exact.or_else(|| tags.iter().find(|(tag, _)| tag.eq_ignore_ascii_case(key)));
     found.map(|(_, value)| value.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::principal::Named;
+
+    struct Agent;
+
+    impl Head for Agent {
+        fn value(&self, key: Known) -> Option<&str> {
+            (key == Known::UserAgent).then_some("curl")
+        }
+    }
+
+    #[test]
+    fn what_is_given_comes_before_what_is_unknown_and_both_before_the_head() {
+        let principal = Principal::user("123456789012", Named { path: "/", name: "ann" }, "AIDA1");
+        let target = Target::Everything;
+        let find = |context: Context<'_>, key: Known| match (Facts {
+            context: &context,
+            principal: &principal,
+            target: &target,
+        })
+        .find(&Key::Known(key))
+        {
+            Found::Absent => "absent".to_owned(),
+            Found::Unknown => "unknown".to_owned(),
+            Found::One(text) => text.to_owned(),
+            Found::Many(texts) => texts.join(","),
+        };
+        let head = || Context::default().with_head(&Agent);
+        assert_eq!(find(head(), Known::UserAgent), "curl");
+        assert_eq!(find(head(), Known::Referer), "absent");
+        assert_eq!(find(head(), Known::Username), "ann");
+        assert_eq!(find(head().without(&[Known::UserAgent]), Known::UserAgent), "unknown");
+        assert_eq!(find(head().with(Known::UserAgent, Value::Absent), Known::UserAgent), "absent");
+        let select = || head().with(Known::Select, Value::one("COUNT"));
+        assert_eq!(find(select().without(&[Known::Select]), Known::Select), "unknown");
+        assert_eq!(find(head().unbound().with(Known::LeadingKeys, Value::one("a")), Known::LeadingKeys), "a");
+        assert_eq!(find(select().unbound(), Known::Attributes), "unknown");
+        assert_eq!(find(select().unbound(), Known::Select), "COUNT");
+    }
 }

@@ -5,11 +5,11 @@
 
 use std::borrow::Cow;
 use std::net::IpAddr;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use keywright_access::action::{Action, Own, Verb};
 use keywright_access::arn::{Arn, Target};
-use keywright_access::context::{Context, Known, Value};
+use keywright_access::context::{Context, Head, Known, Value};
 use keywright_access::decide::{Decision, Denial, Question, decide};
 use keywright_access::needs::{Scope, needs};
 use keywright_access::policies::{Policies, Policy};
@@ -26,7 +26,6 @@ use time::format_description::well_known::Rfc3339;
 
 use super::explanations::Why;
 use super::rights::{Binding, Rights};
-use super::sessions::Session;
 use crate::process::environment;
 use crate::storage::any_store::AnyStore;
 
@@ -54,9 +53,19 @@ pub(super) struct Judge {
     transaction: Option<Operation>,
     /// Whether each statement is judged by itself, and the others go on if it is denied.
     judges_each: bool,
-    now: (String, String),
+    now_ms: u64,
+    written: Written,
     /// Where it says why it denies, if somebody wants to know.
     why: Option<Why>,
+}
+
+/// Values of a request's head in words, once a policy has asked for them.
+#[derive(Debug, Default)]
+struct Written {
+    ip: OnceLock<String>,
+    current_time: OnceLock<String>,
+    epoch_time: OnceLock<String>,
+    issue_time: OnceLock<String>,
 }
 
 /// What the first look says of a request that is not denied.
@@ -72,7 +81,6 @@ impl Judge {
     pub(super) fn new(rights: Arc<Rights>, engine: Engine<AnyStore>, circumstances: Circumstances) -> Self {
         let binding = rights.binding(&engine);
         let now_ms = environment::now().0;
-        let now = (iso(now_ms), (now_ms / 1000).to_string());
         Self {
             rights,
             binding,
@@ -81,7 +89,8 @@ impl Judge {
             given: GivenTags::default(),
             transaction: None,
             judges_each: false,
-            now,
+            now_ms,
+            written: Written::default(),
             why: None,
         }
     }
@@ -147,10 +156,11 @@ impl Judge {
         let mut look = Look::Allowed;
         for need in needs(named.as_ref().unwrap_or(touches), scope) {
             let tags = self.tags_of(&need.target);
-            let context = NOT_VALIDATED
-                .into_iter()
-                .fold(self.context().unbound(), |context, key| context.with(key, Value::Unknown));
-            let context = context.with(Known::EnclosingOperation, self.enclosing(need.verb));
+            let context = self.context().unbound().without(&NOT_VALIDATED);
+            let context = match self.enclosing(need.verb) {
+                Value::Absent => context,
+                enclosing => context.with(Known::EnclosingOperation, enclosing),
+            };
             let context = context.with_resource_tags(&tags);
             match self.decide((Action::Served(need.verb), &need.target), &context)? {
                 Look::Allowed => {}
@@ -286,30 +296,43 @@ impl Judge {
         let Target::One(Arn { service, account, region, resource, .. }) = target else { return Vec::new() };
         let table = resource.strip_prefix("table/").and_then(|path| path.split('/').next());
         let Some(table) = table.filter(|_| service == "dynamodb") else { return Vec::new() };
+        let own = &self.circumstances.namespace;
+        if *own.account.as_str() == **account && *own.region.as_str() == **region {
+            return self.engine.table_tags(own, table);
+        }
         let namespace = Namespace { account: AccountId::from(&**account), region: Region::stored(region) };
         self.engine.table_tags(&namespace, table)
     }
 
     /// What conditions see of a request's head, its signer and the time.
     pub(super) fn context(&self) -> Context<'_> {
-        let Circumstances { ip, is_secure, user_agent, referer, namespace } = &self.circumstances;
-        let maybe = |text: &'_ Option<String>| text.clone().map_or(Value::Absent, Value::one);
+        let context = Context::default().with_head(self).with_request_tags(&self.given.tags);
+        if self.given.keys.is_empty() {
+            return context;
+        }
         let keys = self.given.keys.iter().map(|key| Cow::Borrowed(key.as_str())).collect();
-        let context = Context::default()
-            .with(Known::SourceIp, Value::one(ip.to_canonical().to_string()))
-            .with(Known::SecureTransport, Value::flag(*is_secure))
-            .with(Known::UserAgent, maybe(user_agent))
-            .with(Known::Referer, maybe(referer))
-            .with(Known::RequestedRegion, Value::one(namespace.region.as_str()))
-            .with(Known::CurrentTime, Value::one(self.now.0.as_str()))
-            .with(Known::EpochTime, Value::one(self.now.1.as_str()))
-            .with(Known::TagKeys, Value::Many(keys))
-            .with_request_tags(&self.given.tags);
-        match &self.rights.session {
-            None => context,
-            Some(Session { issued_ms, .. }) => context
-                .with(Known::TokenIssueTime, Value::one(iso(*issued_ms)))
-                .with(Known::MultiFactorAuthPresent, Value::flag(false)),
+        context.with(Known::TagKeys, Value::Many(keys))
+    }
+}
+
+impl Head for Judge {
+    fn value(&self, key: Known) -> Option<&str> {
+        let Circumstances { ip, is_secure, user_agent, referer, namespace } = &self.circumstances;
+        let Written { ip: ip_text, current_time, epoch_time, issue_time } = &self.written;
+        let issued_ms = self.rights.session.as_ref().map(|session| session.issued_ms);
+        match key {
+            Known::SourceIp => Some(ip_text.get_or_init(|| ip.to_canonical().to_string())),
+            Known::SecureTransport => Some(if *is_secure { "true" } else { "false" }),
+            Known::UserAgent => user_agent.as_deref(),
+            Known::Referer => referer.as_deref(),
+            Known::RequestedRegion => Some(namespace.region.as_str()),
+            Known::CurrentTime => Some(current_time.get_or_init(|| iso(self.now_ms))),
+            Known::EpochTime => Some(epoch_time.get_or_init(|| (self.now_ms / 1000).to_string())),
+            Known::TokenIssueTime => {
+                issued_ms.map(|issued_ms| issue_time.get_or_init(|| iso(issued_ms)).as_str())
+            }
+            Known::MultiFactorAuthPresent => issued_ms.map(|_| "false"),
+            _ => None,
         }
     }
 }
