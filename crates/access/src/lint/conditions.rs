@@ -45,6 +45,16 @@ const WITH_RETURN_VALUES: [Verb; 5] = [
     Verb::Touched(Action::PartiqlUpdate),
 ];
 
+/// Actions whose requests can name several partition keys.
+const WITH_SEVERAL_KEYS: [Verb; 3] = [
+    Verb::of_operation(Operation::BatchGetItem),
+    Verb::of_operation(Operation::BatchWriteItem),
+    Verb::Touched(Action::PartiqlSelect),
+];
+
+/// Actions on items whose requests can name no key.
+const WITHOUT_KEYS: [Verb; 2] = [Verb::of_operation(Operation::Scan), Verb::Touched(Action::PartiqlSelect)];
+
 pub(super) fn check(statement: &Statement, facts: Facts<'_>, found: &mut Findings<'_>) {
     for condition in statement.conditions() {
         operator(statement, condition, found);
@@ -55,9 +65,12 @@ pub(super) fn check(statement: &Statement, facts: Facts<'_>, found: &mut Finding
             found.add(Rule::NoEffect, text);
         }
     }
-    if statement.effect() == Effect::Allow {
-        attributes(statement, facts, found);
-        leading_keys(statement, found);
+    match statement.effect() {
+        Effect::Allow => {
+            attributes(statement, facts, found);
+            leading_keys(statement, found);
+        }
+        Effect::Deny => denied_keys(statement, found),
     }
 }
 
@@ -66,8 +79,13 @@ fn operator(statement: &Statement, condition: &Condition, found: &mut Findings<'
     let operator = condition.operator;
     let is_multivalued = key.is_multivalued() == Some(true);
     if operator.quantifier == Quantifier::Single && operator.test != Test::Null && is_multivalued {
+        let matches = if operator.is_negated || operator.if_exists {
+            "is met only by requests without"
+        } else {
+            "never matches"
+        };
         let text = format!(
-            "{name} never matches {key}, which has several values: write ForAllValues:{name} or \
+            "{name} {matches} {key}, which has several values: write ForAllValues:{name} or \
              ForAnyValue:{name}"
         );
         found.add(Rule::PlainOperator, text);
@@ -137,11 +155,71 @@ fn attributes(statement: &Statement, facts: Facts<'_>, found: &mut Findings<'_>)
     }
 }
 
+/// The conditions on leading keys with this quantifier.
+fn of_leading_keys(statement: &Statement, quantifier: Quantifier) -> impl Iterator<Item = &Condition> {
+    let is_of_keys = move |condition: &&Condition| {
+        condition.key == Key::Known(Known::LeadingKeys)
+            && condition.operator.quantifier == quantifier
+            && condition.operator.test != Test::Null
+    };
+    statement.conditions().iter().filter(is_of_keys)
+}
+
+/// Whether a statement is about one of these actions.
+fn is_about(statement: &Statement, verbs: &[Verb]) -> bool {
+    verbs.iter().any(|verb| statement.actions().served.contains(*verb))
+}
+
 fn leading_keys(statement: &Statement, found: &mut Findings<'_>) {
-    let scan = Verb::of_operation(Operation::Scan);
     let has_keys = has_condition(statement, &Key::Known(Known::LeadingKeys));
-    if has_keys && statement.actions().served.contains(scan) {
+    if has_keys && is_about(statement, &[Verb::of_operation(Operation::Scan)]) {
         let text = "a Scan has no leading keys and returns the items of every key: leave dynamodb:Scan out";
         found.add(Rule::LeadingKeysWithScan, text.to_owned());
+    }
+    let is_met_without =
+        |condition: &&Condition| condition.operator.is_negated || condition.operator.if_exists;
+    if is_about(statement, &[Verb::Touched(Action::PartiqlSelect)])
+        && let Some(Condition { operator_name, .. }) =
+            of_leading_keys(statement, Quantifier::Single).find(is_met_without)
+    {
+        let text = format!(
+            "a SELECT without keys meets {operator_name} and returns the items of every key: leave \
+             dynamodb:PartiQLSelect out"
+        );
+        found.add(Rule::LeadingKeysWithScan, text);
+    }
+    if is_about(statement, &WITH_SEVERAL_KEYS)
+        && let Some(Condition { operator_name, .. }) =
+            of_leading_keys(statement, Quantifier::ForAnyValue).next()
+    {
+        let text = format!(
+            "{operator_name} is met by a batch if one of its keys is allowed, whatever the others are: write \
+             ForAllValues, and \"Null\": {{\"dynamodb:LeadingKeys\": \"false\"}}"
+        );
+        found.add(Rule::MixedBatch, text);
+    }
+}
+
+/// Denials by leading keys that requests can get around.
+fn denied_keys(statement: &Statement, found: &mut Findings<'_>) {
+    if is_about(statement, &WITH_SEVERAL_KEYS)
+        && let Some(Condition { operator_name, .. }) =
+            of_leading_keys(statement, Quantifier::ForAllValues).next()
+    {
+        let text = format!(
+            "{operator_name} denies a batch only if it fits each of its keys, so that one other key is enough to \
+             pass: write ForAnyValue"
+        );
+        found.add(Rule::MixedBatch, text);
+    }
+    if is_about(statement, &WITHOUT_KEYS)
+        && let Some(Condition { operator_name, .. }) =
+            of_leading_keys(statement, Quantifier::ForAnyValue).next()
+    {
+        let text = format!(
+            "{operator_name} does not deny a Scan, which has no leading keys and returns the items of every key: \
+             deny dynamodb:Scan and dynamodb:PartiQLSelect in a statement of its own"
+        );
+        found.add(Rule::LeadingKeysWithScan, text);
     }
 }

@@ -24,6 +24,8 @@ pub enum Rule {
     AttributesReturned,
     /// A Scan has no leading keys.
     LeadingKeysWithScan,
+    /// A batch with several keys gets around a condition on leading keys.
+    MixedBatch,
     /// The table's indexes have ARNs of their own.
     IndexMissing,
     /// No action has the name.
@@ -47,6 +49,7 @@ impl Rule {
             Self::AttributesWithoutKeys => "attributes-without-keys",
             Self::AttributesReturned => "attributes-returned",
             Self::LeadingKeysWithScan => "leading-keys-with-scan",
+            Self::MixedBatch => "mixed-batch",
             Self::IndexMissing => "index-missing",
             Self::UnknownAction => "unknown-action",
             Self::UnknownKey => "unknown-key",

@@ -69,6 +69,38 @@ fn conditions_that_do_something_else_than_they_seem_are_found() {
 }
 
 #[test]
+fn conditions_on_leading_keys_that_scans_and_mixed_batches_pass_are_found() {
+    let statement = |effect: &str, actions: &str, operator: &str| {
+        format!(
+            r#"{{"Version": "2012-10-17", "Statement": {{"Effect": "{effect}", "Action": {actions},
+                "Resource": ["{TABLE}", "{TABLE}/index/*"],
+                "Condition": {{"{operator}": {{"dynamodb:LeadingKeys": "a"}}}}}}}}"#
+        )
+    };
+    let deny = |actions: &str, operator: &str| rules(&statement("Deny", actions, operator), &[]);
+    let allow = |actions: &str, operator: &str| rules(&statement("Allow", actions, operator), &[]);
+    // One allowed key is enough for a batch to pass.
+    let all = "ForAllValues:StringNotEquals";
+    assert_eq!(deny(r#""dynamodb:*""#, all), [Rule::MixedBatch]);
+    assert_eq!(deny(r#"["dynamodb:BatchWriteItem"]"#, all), [Rule::MixedBatch]);
+    assert_eq!(deny(r#"["dynamodb:GetItem", "dynamodb:PutItem"]"#, all), []);
+    assert_eq!(allow(r#""dynamodb:BatchGetItem""#, "ForAnyValue:StringEquals"), [Rule::MixedBatch]);
+    assert_eq!(allow(r#""dynamodb:GetItem""#, "ForAnyValue:StringEquals"), []);
+    assert_eq!(allow(r#""dynamodb:BatchGetItem""#, "ForAllValues:StringEquals"), []);
+    // What has no keys is not denied, or allowed.
+    let any = "ForAnyValue:StringNotEquals";
+    assert_eq!(deny(r#""dynamodb:*""#, any), [Rule::LeadingKeysWithScan]);
+    assert_eq!(deny(r#""dynamodb:PartiQLSelect""#, any), [Rule::LeadingKeysWithScan]);
+    assert_eq!(deny(r#"["dynamodb:GetItem", "dynamodb:BatchGetItem"]"#, any), []);
+    for operator in ["StringNotEquals", "StringEqualsIfExists"] {
+        let found = [Rule::PlainOperator, Rule::LeadingKeysWithScan];
+        assert_eq!(allow(r#""dynamodb:Scan""#, operator), found, "{operator}");
+        assert_eq!(allow(r#""dynamodb:PartiQLSelect""#, operator), found, "{operator}");
+        assert_eq!(allow(r#""dynamodb:GetItem""#, operator), [Rule::PlainOperator], "{operator}");
+    }
+}
+
+#[test]
 fn statements_that_reach_nothing_or_too_little_are_found() {
     let document = |action: &str, resource: &str, version: &str| {
         format!(
