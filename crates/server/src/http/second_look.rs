@@ -18,8 +18,8 @@ use keywright_semantics::partiql::{Select, Statement, Where};
 use keywright_semantics::request::common::SelectMode;
 use keywright_semantics::request::parts::{ReturnConsumedCapacity, ReturnValue};
 use keywright_semantics::request::{
-    BatchExecuteStatement, BatchGetTable, BatchWrite, ConditionalWrite, Query, Request, Scan, TableRef,
-    TransactAction, TransactWrite,
+    BatchExecuteStatement, BatchGetTable, BatchWrite, ConditionalWrite, OnConditionFailure, Query, Request,
+    Scan, TableRef, TransactAction, TransactWrite,
 };
 use keywright_semantics::touches::{Action, Resource, Touch, Touches};
 use keywright_semantics::value::{AttributeValue, Item};
@@ -36,6 +36,7 @@ const PARTITION_KEYS: [Known; 4] = [
 ];
 
 /// One use of a table or index by a request.
+#[derive(Clone)]
 struct Use<'r> {
     action: Action,
     table: &'r TableRef,
@@ -49,6 +50,7 @@ struct Use<'r> {
 }
 
 /// Where the values of partition keys are.
+#[derive(Clone)]
 enum Keys<'r> {
     /// In keys or items.
     Of(Vec<&'r Item>),
@@ -111,6 +113,18 @@ impl<'r> Use<'r> {
         self
     }
 
+    /// This write, and again as one that returns `ALL_OLD` if a failed condition returns the item: policies
+    /// have no key of its own for that, and must allow both.
+    fn failing(self, on_failure: OnConditionFailure) -> Vec<Self> {
+        match on_failure {
+            OnConditionFailure::Nothing => vec![self],
+            OnConditionFailure::ReturnItem => {
+                let failed = self.clone().returning(ReturnValue::AllOld);
+                vec![self, failed]
+            }
+        }
+    }
+
     /// A write with a condition.
     fn writing(operation: Operation, table: &'r TableRef, write: &'r ConditionalWrite) -> Self {
         let made = Self::new(operation, table, write.capacity).returning(write.return_values);
@@ -155,6 +169,16 @@ impl<'r> Use<'r> {
             TransactAction::Delete { key } => of(Operation::DeleteItem, key),
         };
         made.mentioning(write.condition.as_ref())
+    }
+
+    /// A statement, and what it returns if its condition fails. A SELECT has none.
+    fn statements(
+        (statement, on_failure): (&'r Statement, OnConditionFailure),
+        capacity: ReturnConsumedCapacity,
+    ) -> Vec<Self> {
+        let on_failure =
+            if matches!(statement, Statement::Select(_)) { OnConditionFailure::Nothing } else { on_failure };
+        Self::statement(statement, capacity).failing(on_failure)
     }
 
     fn statement(statement: &'r Statement, capacity: ReturnConsumedCapacity) -> Self {
@@ -271,7 +295,7 @@ fn text(value: &AttributeValue) -> Option<Cow<'_, str>> {
 }
 
 /// The uses of tables by a request on items; none for other requests.
-fn uses(request: &Request) -> Option<Vec<Use<'_>>> {
+fn uses<'r>(request: &'r Request) -> Option<Vec<Use<'r>>> {
     Some(match request {
         Request::GetItem(get) => vec![
             Use::new(Operation::GetItem, &get.table, get.capacity)
@@ -279,15 +303,16 @@ fn uses(request: &Request) -> Option<Vec<Use<'_>>> {
                 .reading(get.projection.as_ref(), None),
         ],
         Request::PutItem(put) => {
-            vec![Use::writing(Operation::PutItem, &put.table, &put.write).of_items([&put.item])]
+            let made = Use::writing(Operation::PutItem, &put.table, &put.write).of_items([&put.item]);
+            made.failing(put.write.on_condition_failure)
         }
-        Request::UpdateItem(update) => vec![
-            Use::writing(Operation::UpdateItem, &update.table, &update.write)
-                .of_items([&update.key])
-                .updating(update.update.as_ref()),
-        ],
+        Request::UpdateItem(update) => Use::writing(Operation::UpdateItem, &update.table, &update.write)
+            .of_items([&update.key])
+            .updating(update.update.as_ref())
+            .failing(update.write.on_condition_failure),
         Request::DeleteItem(delete) => {
-            vec![Use::writing(Operation::DeleteItem, &delete.table, &delete.write).of_items([&delete.key])]
+            let made = Use::writing(Operation::DeleteItem, &delete.table, &delete.write);
+            made.of_items([&delete.key]).failing(delete.write.on_condition_failure)
         }
         Request::Query(query) => vec![Use::query(query)],
         Request::Scan(scan) => vec![Use::scan(scan)],
@@ -315,12 +340,17 @@ fn uses(request: &Request) -> Option<Vec<Use<'_>>> {
             })
             .collect(),
         Request::TransactWriteItems(transaction) => {
-            transaction.actions.iter().map(|write| Use::member(write, transaction.capacity)).collect()
+            let member = |write: &'r TransactWrite| {
+                Use::member(write, transaction.capacity).failing(write.on_condition_failure)
+            };
+            transaction.actions.iter().flat_map(member).collect()
         }
-        Request::ExecuteStatement(request) => vec![Use::statement(&request.statement, request.capacity)],
+        Request::ExecuteStatement(request) => {
+            Use::statements((&request.statement, request.on_condition_failure), request.capacity)
+        }
         Request::ExecuteTransaction(request) => {
-            let statements = request.statements.iter();
-            statements.map(|statement| Use::statement(&statement.statement, request.capacity)).collect()
+            let statements = request.statements.iter().map(|one| (&one.statement, one.on_condition_failure));
+            statements.flat_map(|statement| Use::statements(statement, request.capacity)).collect()
         }
         _ => return None,
     })
@@ -358,7 +388,8 @@ fn look_at_each(batch: &mut BatchExecuteStatement, judge: &Judge, touches: &Touc
         let looked = judge.look(&Touches::One(touch.clone())).and_then(|look| match (look, &*statement) {
             (Look::Allowed, _) | (Look::Depends, Err(_)) => Ok(()),
             (Look::Depends, Ok(statement)) => {
-                look_at_use(&Use::statement(&statement.statement, capacity), judge)
+                let uses = Use::statements((&statement.statement, statement.on_condition_failure), capacity);
+                uses.iter().try_for_each(|used| look_at_use(used, judge))
             }
         });
         if let Err(denied) = looked {

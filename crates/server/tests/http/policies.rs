@@ -431,6 +431,77 @@ fn a_right_ends_at_its_table_operation_leading_key_and_attributes() {
     scene.denied("GetItem", &json!({"TableName": "Tab", "Key": {"pk": {"S": "Ann"}, "sk": {"S": "a"}}}));
 }
 
+#[test]
+fn an_item_that_a_failed_condition_returns_counts_as_a_returned_value() {
+    let mut scene = Scene::new(&[]);
+    let all = [
+        "dynamodb:PutItem",
+        "dynamodb:UpdateItem",
+        "dynamodb:DeleteItem",
+        "dynamodb:ConditionCheckItem",
+        "dynamodb:PartiQLInsert",
+        "dynamodb:PartiQLUpdate",
+        "dynamodb:PartiQLDelete",
+        "dynamodb:PartiQLSelect",
+    ];
+    let key = json!({"pk": {"S": "Ann"}, "sk": {"S": "a"}});
+    let mut secret = key.clone();
+    secret["secret"] = json!({"S": "hidden"});
+    scene.root.good("PutItem", &json!({"TableName": "Tab", "Item": secret}));
+    let absent = json!({"TableName": "Tab", "ConditionExpression": "attribute_not_exists(pk)"});
+    let of = |member: &str| {
+        let mut write = absent.clone();
+        write[member] = key.clone();
+        write
+    };
+    let statements = [
+        "INSERT INTO Tab VALUE {'pk': 'Ann', 'sk': 'a'}",
+        "UPDATE Tab SET x = 1 WHERE pk = 'Ann' AND sk = 'a' AND x = 7",
+        "DELETE FROM Tab WHERE pk = 'Ann' AND sk = 'a' AND x = 7",
+    ];
+    // Each request, where its failure policy stands, and whether it fails if it is allowed.
+    let mut requests = vec![
+        ("PutItem", of("Item"), ""),
+        ("UpdateItem", of("Key"), ""),
+        ("DeleteItem", of("Key"), ""),
+        (
+            "TransactWriteItems",
+            json!({"TransactItems": [{"ConditionCheck": of("Key")}]}),
+            "/TransactItems/0/ConditionCheck",
+        ),
+        ("TransactWriteItems", json!({"TransactItems": [{"Put": of("Item")}]}), "/TransactItems/0/Put"),
+        ("TransactWriteItems", json!({"TransactItems": [{"Delete": of("Key")}]}), "/TransactItems/0/Delete"),
+    ];
+    for text in statements {
+        requests.push(("ExecuteStatement", statement(text), ""));
+        let list = json!([statement(text)]);
+        requests.push(("ExecuteTransaction", json!({"TransactStatements": list}), "/TransactStatements/0"));
+        requests.push(("BatchExecuteStatement", json!({"Statements": list}), "/Statements/0"));
+    }
+    let none = json!({"StringEqualsIfExists": {"dynamodb:ReturnValues": ["NONE", "UPDATED_NEW"]}});
+    let deny = json!({"Effect": "Deny", "Action": "*", "Resource": "*",
+        "Condition": {"StringEquals": {"dynamodb:ReturnValues": "ALL_OLD"}}});
+    for policies in [json!([allowing(&all, none)]), json!([allowing(&all, json!(null)), deny])] {
+        scene.allow(&policies);
+        for (operation, request, place) in &requests {
+            let text = scene.ann.call(operation, request).text().to_owned();
+            assert!(!text.contains("AccessDenied"), "{operation} {request}: {text}");
+            let mut returning = request.clone();
+            returning.pointer_mut(place).unwrap()["ReturnValuesOnConditionCheckFailure"] = json!("ALL_OLD");
+            let text = scene.ann.call(operation, &returning).text().to_owned();
+            assert!(
+                text.contains("AccessDenied") && !text.contains("hidden"),
+                "{operation} {request}: {text}"
+            );
+        }
+    }
+    // Who may read all old values is not held back.
+    scene.allow(&json!([allowing(&all, json!(null))]));
+    let (operation, mut request, _) = requests.swap_remove(0);
+    request["ReturnValuesOnConditionCheckFailure"] = json!("ALL_OLD");
+    assert!(scene.ann.call(operation, &request).text().contains("hidden"));
+}
+
 #[tokio::test]
 async fn without_credentials_forms_of_iam_and_sts_are_not_served() {
     let server = Server::in_memory();
