@@ -9,6 +9,7 @@ mod kind;
 mod parse;
 mod principals;
 mod public;
+mod rename;
 mod statement;
 
 use crate::action::ActionSet;
@@ -17,6 +18,7 @@ pub use fault::DocumentFault;
 pub(crate) use json::Json;
 pub use kind::PolicyKind;
 pub use principals::{Naming, PrincipalName, Principals};
+pub use rename::rename_principals;
 pub use statement::{Effect, Statement};
 pub(crate) use statement::{Listed, Verdict};
 

@@ -16,7 +16,7 @@ pub enum PrincipalName {
     Everyone,
     /// An account, by its number or its root's ARN.
     Account(String),
-    /// A user, role or session, by ARN.
+    /// A user, role or session by ARN, or a user or role by its unique id.
     Arn(String),
     /// A service, a federation or a canonical user: nobody here.
     Foreign(String),
@@ -50,6 +50,7 @@ impl PrincipalName {
         match kind {
             "AWS" if text == "*" => Ok(Self::Everyone),
             "AWS" if is_account(text) => Ok(Self::Account(text.to_owned())),
+            "AWS" if is_unique_id(text) => Ok(Self::Arn(text.to_owned())),
             "AWS" => {
                 let arn = Arn::parse(text).filter(|arn| is_account(&arn.account) && arn.region.is_empty());
                 let arn = arn.ok_or_else(fault)?;
@@ -77,8 +78,8 @@ impl PrincipalName {
         match self {
             Self::Everyone => Some(Naming::Account),
             Self::Account(account) => (account == principal.account()).then_some(Naming::Account),
-            Self::Arn(arn) if arn == principal.arn() => Some(Naming::Itself),
-            Self::Arn(arn) if principal.role_arn() == Some(arn) => Some(Naming::Role),
+            Self::Arn(name) if is_of(name, principal) => Some(Naming::Itself),
+            Self::Arn(name) if is_of_role(name, principal) => Some(Naming::Role),
             Self::Arn(_) | Self::Foreign(_) => None,
         }
     }
@@ -138,15 +139,33 @@ fn are_exempt(names: &[PrincipalName], principal: &Principal) -> bool {
     if names.contains(&PrincipalName::Everyone) {
         return true;
     }
-    let has_arn =
-        |arn: &str| names.iter().any(|name| matches!(name, PrincipalName::Arn(other) if other == arn));
+    let has = |is_named: fn(&str, &Principal) -> bool| {
+        names.iter().any(|name| matches!(name, PrincipalName::Arn(name) if is_named(name, principal)))
+    };
     let account = PrincipalName::Account(principal.account().to_owned());
     let is_itself = match principal.identity() {
         Identity::Root => true,
-        Identity::User { .. } => has_arn(principal.arn()),
-        Identity::Session { .. } => has_arn(principal.arn()) && principal.role_arn().is_some_and(has_arn),
+        Identity::User { .. } => has(is_of),
+        Identity::Session { .. } => has(is_of) && has(is_of_role),
     };
     names.contains(&account) && is_itself
+}
+
+/// Whether a text is the unique id of a user or role.
+fn is_unique_id(text: &str) -> bool {
+    let rest = text.strip_prefix("AIDA").or_else(|| text.strip_prefix("AROA"));
+    rest.is_some_and(|rest| rest.len() >= 12 && rest.bytes().all(|byte| byte.is_ascii_alphanumeric()))
+}
+
+/// Whether an ARN or unique id is the caller's own.
+fn is_of(name: &str, principal: &Principal) -> bool {
+    name == principal.arn() || name == principal.user_id()
+}
+
+/// Whether an ARN or unique id is that of the role of a caller's session.
+fn is_of_role(name: &str, principal: &Principal) -> bool {
+    let role_id = || principal.user_id().split_once(':').map(|(id, _)| id);
+    principal.role_arn().is_some_and(|arn| arn == name || role_id() == Some(name))
 }
 
 fn not_texts(kind: &str) -> DocumentFault {

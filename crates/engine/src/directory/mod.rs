@@ -135,6 +135,14 @@ impl<S: Store> Directory<S> {
         Some((Arc::clone(account), Arc::clone(user)))
     }
 
+    /// The ARNs of those users and roles of all accounts that have one of these ids.
+    pub(crate) fn arns_of(&self, ids: &BTreeSet<String>) -> BTreeMap<String, String> {
+        let known = self.known();
+        let all = known.accounts.values().flat_map(|account| account.all().map(move |one| (account, one)));
+        let wanted = all.filter(|(_, entity)| ids.contains(&entity.id));
+        wanted.map(|(account, entity)| (entity.id.clone(), entity.arn(account.id.as_str()))).collect()
+    }
+
     /// Notes that a key was used, once a minute.
     pub(crate) fn note_use(&self, id: &str, (service, region): (&'static str, &str), now_ms: u64) {
         let mut uses = self.uses();

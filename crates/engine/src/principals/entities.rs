@@ -11,7 +11,7 @@ use keywright_store::Store;
 
 use super::find::{check_attachable, find, find_mut};
 use super::quotas::{GROUPS_MAX, entities_max};
-use super::{documents, ids, view};
+use super::{documents, ids, trust, view};
 use crate::directory::{Account, Draft, Entity, Part};
 use crate::state::Engine;
 use crate::support::env::AccountId;
@@ -44,6 +44,7 @@ pub(super) async fn create_role<S: Store>(
 ) -> Result<Response, Fault> {
     documents::check_trust(&new.trust)?;
     let NewRole { entity, trust, description, session_seconds_max } = new;
+    let trust = trust::stored(engine, &trust);
     let part = || Part::Role { trust: trust.clone(), description: description.clone(), session_seconds_max };
     create(engine, id, entity, part).await
 }
@@ -217,6 +218,7 @@ pub(super) async fn trust<S: Store>(
     document: String,
 ) -> Result<Response, Fault> {
     documents::check_trust(&document)?;
+    let document = trust::stored(engine, &document);
     let owner = Owner { kind: Kind::Role, name: name.to_owned() };
     let change = |draft: &mut Draft| {
         find(draft.account(), &owner)?;

@@ -18,6 +18,7 @@ mod keys;
 mod lookup;
 mod managed;
 mod quotas;
+mod trust;
 mod view;
 
 use keywright_semantics::error::Error;
@@ -43,7 +44,8 @@ impl<S: Store> Engine<S> {
         // Another process may have changed what is read here.
         let followed = self.find_new_principals().await;
         followed.map_err(|_error| Fault::new(FaultKind::ServiceFailure, messages::FAILED))?;
-        Box::pin(execute(self, caller, request)).await
+        let response = Box::pin(execute(self, caller, request)).await?;
+        Ok(trust::shown(self, response))
     }
 
     /// Reads what other processes changed, unless that was read a moment ago.

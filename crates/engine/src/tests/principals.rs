@@ -393,3 +393,44 @@ fn a_boundary_whose_policy_is_unknown_allows_nothing() {
     let both = [allows, damaged];
     assert!(!may(&Policies { identity: &both, ..Policies::default() }));
 }
+
+#[test]
+fn a_role_trusts_a_user_itself_and_not_another_one_of_its_name() {
+    let process = process();
+    let trust = |name: &str| {
+        format!(
+            r#"{{"Statement": {{"Effect": "Allow", "Principal": {{"AWS": "arn:aws:iam::000000000000:user/{name}"}}, "Action": "sts:AssumeRole"}}}}"#
+        )
+    };
+    let shown = || match done(&process, Request::GetRole { role: "r".to_owned() }) {
+        Response::Entity(view) => view.role.expect("it is a role").trust,
+        other => panic!("{other:?}"),
+    };
+    let stored = || {
+        let role = process.find_role(&AccountId::from("000000000000"), ("/", "r"));
+        role.expect("there is the role").trust
+    };
+    let Response::Entity(ann) = done(&process, user("ann")) else { panic!("no user") };
+    let mut made = role("r");
+    let Request::CreateRole(new) = &mut made else { panic!("no role") };
+    new.trust = trust("ann");
+    assert!(
+        matches!(done(&process, made), Response::Entity(view) if view.role.clone().unwrap().trust == trust("ann"))
+    );
+    assert_eq!(
+        (shown(), stored()),
+        (trust("ann"), trust("ann").replace("arn:aws:iam::000000000000:user/ann", &ann.id))
+    );
+    let renamed =
+        Request::Rename { owner: owner(Kind::User, "ann"), new_name: Some("eve".to_owned()), new_path: None };
+    done(&process, renamed);
+    assert_eq!(shown(), trust("eve"), "it is the same user");
+    done(&process, Request::Delete(owner(Kind::User, "eve")));
+    done(&process, user("eve"));
+    assert_eq!(shown(), stored(), "nobody has the id");
+    assert!(stored().contains(&ann.id));
+    let document = trust("eve");
+    done(&process, Request::UpdateAssumeRolePolicy { role: "r".to_owned(), document });
+    assert_eq!(shown(), trust("eve"));
+    assert_ne!(stored(), shown());
+}
