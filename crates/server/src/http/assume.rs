@@ -30,6 +30,8 @@ use crate::storage::any_store::AnyStore;
 const PACKED_BYTES_MAX: usize = 8 * 1024;
 /// Seconds of the session that a role's session takes.
 const CHAINED_SECONDS_MAX: u32 = 3600;
+/// Seconds of a session of the account itself; one for longer gets these (API reference, GetSessionToken).
+const ROOT_SECONDS_MAX: u32 = 3600;
 /// Trust in nobody: what stands for that of a role that does not exist.
 const TRUST_IN_NOBODY: &str = r#"{"Version":"2012-10-17","Statement":{"Effect":"Deny","Principal":{"AWS":"arn:aws:iam::000000000000:role/none"},"Action":"sts:AssumeRole"}}"#;
 
@@ -56,10 +58,13 @@ impl Service {
             (Some(rights), _) if rights.session.is_none() => {
                 Holder::User { name: rights.found.name.clone(), id: rights.found.id.clone() }
             }
-            (None, Principal::AccessKey(id)) if self.authenticator.account_of(id).is_some() => Holder::Root,
+            (None, Principal::AccessKey(id)) if self.authenticator.account_of(id).is_some() => {
+                Holder::Root { key: id.to_string() }
+            }
             _ => return Err(refused().into()),
         };
-        let (issued_ms, expires_ms) = span(seconds);
+        let is_root = matches!(holder, Holder::Root { .. });
+        let (issued_ms, expires_ms) = span(if is_root { seconds.min(ROOT_SECONDS_MAX) } else { seconds });
         let session = Session {
             account: signer.caller.namespace.account.to_string(),
             holder,

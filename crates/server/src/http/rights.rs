@@ -39,7 +39,7 @@ impl Rights {
     /// The session of a user or role; none for one of the account itself.
     pub(crate) fn of_session(found: FoundPrincipal, session: Session) -> Option<Self> {
         let principal = match &session.holder {
-            Holder::Root => return None,
+            Holder::Root { .. } => return None,
             Holder::User { .. } => user(&found),
             Holder::Role { session: name, .. } => {
                 let role = Named { path: &found.path, name: &found.name };

@@ -24,8 +24,10 @@ const TOKEN_CHARACTERS_MAX: usize = 32 * 1024;
 /// Whose session it is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Holder {
-    /// The account itself.
-    Root,
+    /// The account itself, by a key of the credentials file.
+    Root {
+        key: String,
+    },
     User {
         name: String,
         id: String,

@@ -63,7 +63,7 @@ impl Service {
         if let Some(token) = token {
             let session = self.session_of(&engine, id, token).await?;
             let secret = self.sessions(&engine).await?.secret(id);
-            return of_session(&engine, session, secret);
+            return self.of_session(&engine, session, secret);
         }
         if engine.find_key(id).is_none() {
             engine.find_new_principals().await?;
@@ -121,30 +121,33 @@ impl Service {
         Ok(Some(Judge::new(Arc::clone(rights), self.engine()?, circumstances)))
     }
 
+    /// The holder of a session. A user or role that was deleted has none, and the account itself none once
+    /// the key that began the session is no longer in the file.
+    fn of_session(
+        &self,
+        engine: &Engine<AnyStore>,
+        session: Session,
+        secret: String,
+    ) -> Result<SignerKey<'static>, Error> {
+        let account = AccountId::from(session.account.as_str());
+        let principal = match &session.holder {
+            Holder::Root { key } if self.authenticator.account_of(key) == Some(account.as_str()) => None,
+            Holder::Root { .. } => return Err(unknown_key()),
+            Holder::User { name, id } => Some(((Kind::User, name), id)),
+            Holder::Role { name, id, .. } => Some(((Kind::Role, name), id)),
+        };
+        let rights = match principal {
+            None => None,
+            Some(((kind, name), id)) => {
+                let found = engine.find_principal(&account, (kind, name), id).ok_or_else(unknown_key)?;
+                Some(Arc::new(Rights::of_session(found, session).ok_or_else(unknown_key)?))
+            }
+        };
+        Ok(SignerKey { secret: Cow::Owned(secret), account: Cow::Owned(account.to_string()), rights })
+    }
+
     /// Seals and opens sessions, under the key that the first process over the store made.
     pub(super) async fn sessions(&self, engine: &Engine<AnyStore>) -> Result<&Sessions, Error> {
         self.sessions.get_or_try_init(|| async { Ok(Sessions::new(&engine.session_key().await?)) }).await
     }
-}
-
-/// The holder of a session. A user or role that was deleted has none.
-fn of_session(
-    engine: &Engine<AnyStore>,
-    session: Session,
-    secret: String,
-) -> Result<SignerKey<'static>, Error> {
-    let account = AccountId::from(session.account.as_str());
-    let principal = match &session.holder {
-        Holder::Root => None,
-        Holder::User { name, id } => Some(((Kind::User, name), id)),
-        Holder::Role { name, id, .. } => Some(((Kind::Role, name), id)),
-    };
-    let rights = match principal {
-        None => None,
-        Some(((kind, name), id)) => {
-            let found = engine.find_principal(&account, (kind, name), id).ok_or_else(unknown_key)?;
-            Some(Arc::new(Rights::of_session(found, session).ok_or_else(unknown_key)?))
-        }
-    };
-    Ok(SignerKey { secret: Cow::Owned(secret), account: Cow::Owned(account.to_string()), rights })
 }

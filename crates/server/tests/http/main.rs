@@ -18,6 +18,7 @@ mod policies_under_load;
 mod presigned;
 mod request_log;
 mod rollback;
+mod sessions;
 #[path = "../support/mod.rs"]
 mod support;
 mod surroundings;

@@ -34,6 +34,18 @@ impl Signed {
         }
     }
 
+    /// The same with the token of a session.
+    #[must_use]
+    pub fn with_token(self, token: String) -> Self {
+        Self { token: Some(token), ..self }
+    }
+
+    /// The same key or session at another server.
+    #[must_use]
+    pub fn at(self, server: &Server) -> Self {
+        Self { connection: Connection::open(server), ..self }
+    }
+
     /// A request to DynamoDB.
     pub fn call(&mut self, operation: &str, body: &Value) -> Answer {
         self.send(&format!("DynamoDB_20120810.{operation}"), body.to_string().as_bytes())
