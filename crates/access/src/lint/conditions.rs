@@ -207,8 +207,8 @@ fn denied_keys(statement: &Statement, found: &mut Findings<'_>) {
             of_leading_keys(statement, Quantifier::ForAllValues).next()
     {
         let text = format!(
-            "{operator_name} denies a batch only if it fits each of its keys, so that one other key is enough to \
-             pass: write ForAnyValue"
+            "{operator_name} denies a batch only if it fits each of its keys, so that one other key is enough \
+             to pass: write ForAnyValue"
         );
         found.add(Rule::MixedBatch, text);
     }
@@ -217,8 +217,8 @@ fn denied_keys(statement: &Statement, found: &mut Findings<'_>) {
             of_leading_keys(statement, Quantifier::ForAnyValue).next()
     {
         let text = format!(
-            "{operator_name} does not deny a Scan, which has no leading keys and returns the items of every key: \
-             deny dynamodb:Scan and dynamodb:PartiQLSelect in a statement of its own"
+            "{operator_name} does not deny a Scan, which has no leading keys and returns the items of every \
+             key: deny dynamodb:Scan and dynamodb:PartiQLSelect in a statement of its own"
         );
         found.add(Rule::LeadingKeysWithScan, text);
     }
