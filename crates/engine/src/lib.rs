@@ -114,7 +114,7 @@ pub use jobs::{
 };
 pub use partiql::Addressed;
 pub use principals::{
-    FoundKey, FoundPrincipal, FoundRole, HeldPolicies, SessionKey, Subject, compiled_policy,
+    FoundKey, FoundPrincipal, FoundRole, HeldPolicies, SessionKey, Subject, built_in_policy, compiled_policy,
 };
 pub use sets::{
     BegunRestore, BegunSet, NewSet, RestoreFault, RestoredTable, SetFault, SetPage, SetTable, Wanted,

@@ -35,8 +35,8 @@ enum Command {
     Serve(Box<ServeArguments>),
     /// Manage the access keys that requests must be signed with.
     Credentials(CredentialArguments),
-    /// Check the policies that say who may do what.
-    Access(AccessArguments),
+    /// Say who may do what: apply, export and check users and policies, and explain decisions.
+    Access(Box<AccessArguments>),
     /// Check, convert and compare data models.
     Model(model::ModelArguments),
     Simulate(model::SimulateArguments),
@@ -71,7 +71,7 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode, Failure> {
         None => serve::run(Config::merge(cli.serve)?, &Cli::command()),
         Some(Command::Serve(arguments)) => serve::run(Config::merge(*arguments)?, &Cli::command()),
         Some(Command::Credentials(arguments)) => credentials::run(&arguments),
-        Some(Command::Access(arguments)) => return access::run(&arguments),
+        Some(Command::Access(arguments)) => return access::run(*arguments),
         Some(Command::Model(arguments)) => model::run(&arguments),
         Some(Command::Simulate(arguments)) => model::run_simulation(&arguments),
         Some(Command::Data(arguments)) => data::run(&arguments),

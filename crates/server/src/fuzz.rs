@@ -96,6 +96,7 @@ impl Fuzzed {
             lane,
             metrics: Arc::default(),
             authenticator: Authenticator::Unverified,
+            sessions: None,
             is_secure: false,
             web_guard: WebGuard::new(
                 Origins::new(&[], false).expect("no name is wrong"),

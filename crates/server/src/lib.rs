@@ -21,6 +21,7 @@
 //!   commands over one.
 //! - `commands`: the small commands; `serve`: the server as a whole; `cli`: which command runs.
 
+mod access;
 mod backup;
 mod cli;
 mod client;

@@ -37,7 +37,8 @@ pub use event_sources::{
 pub use family::Family;
 pub use identity::{
     IDENTITY_CONTENT_TYPE, IdentityApi, IdentityForm, IdentityOperation, IdentityRequest, RenderedIdentity,
-    read_identity, render_iam, render_identity_error, render_identity_fault, render_sts,
+    identity_form, policy_text, read_identity, read_identity_response, render_iam, render_identity_error,
+    render_identity_fault, render_sts,
 };
 pub use json::{decoded_bytes_max, is_json, named_table};
 pub use monitoring::{

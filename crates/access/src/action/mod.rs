@@ -12,7 +12,8 @@ use std::sync::LazyLock;
 use keywright_semantics::touches::Action as Touched;
 use keywright_semantics::{event_sources, monitoring, operation::Operation, scaling};
 
-pub use names::{Iam, Own, Replica, Sts};
+pub use keywright_semantics::iam::Operation as Iam;
+pub use names::{Own, Replica, Sts};
 pub use set::ActionSet;
 
 /// A service whose actions are served: the prefix before the colon.

@@ -1,7 +1,7 @@
-//! Names of actions that no operation of `semantics` has: replicas of tables, IAM, STS, and Keywright's own
+//! Names of actions that no operation of `semantics` has: replicas of tables, STS, and Keywright's own
 //! calls.
 //!
-//! Sources: service authorization reference for DynamoDB, IAM and STS. It does not know what they need.
+//! Sources: service authorization reference for DynamoDB and STS. It does not know what they need.
 
 /// Actions by their names, in order.
 macro_rules! actions {
@@ -44,82 +44,6 @@ actions! {
     ReadDataForReplication,
     ReplicateSettings,
     WriteDataForReplication,
-}
-
-actions! {
-    /// The actions of IAM that are served.
-    Iam:
-    AddUserToGroup,
-    AttachGroupPolicy,
-    AttachRolePolicy,
-    AttachUserPolicy,
-    CreateAccessKey,
-    CreateGroup,
-    CreatePolicy,
-    CreatePolicyVersion,
-    CreateRole,
-    CreateUser,
-    DeleteAccessKey,
-    DeleteGroup,
-    DeleteGroupPolicy,
-    DeletePolicy,
-    DeletePolicyVersion,
-    DeleteRole,
-    DeleteRolePermissionsBoundary,
-    DeleteRolePolicy,
-    DeleteUser,
-    DeleteUserPermissionsBoundary,
-    DeleteUserPolicy,
-    DetachGroupPolicy,
-    DetachRolePolicy,
-    DetachUserPolicy,
-    GetAccessKeyLastUsed,
-    GetGroup,
-    GetGroupPolicy,
-    GetPolicy,
-    GetPolicyVersion,
-    GetRole,
-    GetRolePolicy,
-    GetUser,
-    GetUserPolicy,
-    ListAccessKeys,
-    ListAttachedGroupPolicies,
-    ListAttachedRolePolicies,
-    ListAttachedUserPolicies,
-    ListEntitiesForPolicy,
-    ListGroupPolicies,
-    ListGroups,
-    ListGroupsForUser,
-    ListPolicies,
-    ListPolicyTags,
-    ListPolicyVersions,
-    ListRolePolicies,
-    ListRoleTags,
-    ListRoles,
-    ListUserPolicies,
-    ListUserTags,
-    ListUsers,
-    PutGroupPolicy,
-    PutRolePermissionsBoundary,
-    PutRolePolicy,
-    PutUserPermissionsBoundary,
-    PutUserPolicy,
-    RemoveUserFromGroup,
-    SetDefaultPolicyVersion,
-    SimulateCustomPolicy,
-    SimulatePrincipalPolicy,
-    TagPolicy,
-    TagRole,
-    TagUser,
-    UntagPolicy,
-    UntagRole,
-    UntagUser,
-    UpdateAccessKey,
-    UpdateAssumeRolePolicy,
-    UpdateGroup,
-    UpdateRole,
-    UpdateRoleDescription,
-    UpdateUser,
 }
 
 actions! {

@@ -10,6 +10,7 @@ mod parse;
 mod principals;
 mod public;
 mod rename;
+mod spans;
 mod statement;
 
 use crate::action::ActionSet;
@@ -19,6 +20,7 @@ pub(crate) use json::Json;
 pub use kind::PolicyKind;
 pub use principals::{Naming, PrincipalName, Principals};
 pub use rename::rename_principals;
+pub use spans::statement_spans;
 pub use statement::{Effect, Statement};
 pub(crate) use statement::{Listed, Verdict};
 

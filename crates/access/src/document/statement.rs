@@ -129,6 +129,12 @@ impl Statement {
         self.conditions.iter().any(|condition| is_unbound(&condition.key))
     }
 
+    /// The keys that its conditions and variables ask for.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &Key> {
+        let variables = self.variables.iter().map(|variable| &variable.key);
+        self.conditions.iter().map(|condition| &condition.key).chain(variables)
+    }
+
     pub(crate) const fn actions(&self) -> &Actions {
         &self.actions
     }

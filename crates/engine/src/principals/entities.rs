@@ -58,7 +58,7 @@ async fn create<S: Store>(
     let made = engine
         .directory()
         .change(id, |draft| {
-            let NewEntity { name, path, boundary, tags } = new.clone();
+            let NewEntity { name, path, boundary, tags, id } = new.clone();
             let part = part();
             let mut entity = Entity {
                 name,
@@ -72,7 +72,10 @@ async fn create<S: Store>(
                 part,
             };
             let kind = entity.kind();
-            entity.id = ids::of_entity(kind, engine.env());
+            if let Some(id) = id.as_ref().filter(|id| draft.account().all().any(|other| other.id == **id)) {
+                return Err(Fault::exists(messages::id_exists(id)));
+            }
+            entity.id = id.unwrap_or_else(|| ids::of_entity(kind, engine.env()));
             check_new(draft.account(), &entity)?;
             draft.insert(entity.clone());
             Ok(entity)

@@ -32,12 +32,7 @@ fn text(alphabet: &[u8], mut bits: u128, characters: usize) -> String {
 
 /// The id of a new entity.
 pub(super) fn of_entity(kind: Kind, env: &dyn Env) -> String {
-    let prefix = match kind {
-        Kind::User => "AIDA",
-        Kind::Group => "AGPA",
-        Kind::Role => "AROA",
-    };
-    format!("{prefix}{}", text(BASE32, env.random_u128(), ID_CHARACTERS))
+    format!("{}{}", kind.id_prefix(), text(BASE32, env.random_u128(), ID_CHARACTERS))
 }
 
 /// The id of a new managed policy.

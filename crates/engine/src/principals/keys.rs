@@ -3,7 +3,7 @@
 use keywright_semantics::iam::fault::{Fault, FaultKind};
 use keywright_semantics::iam::messages;
 use keywright_semantics::iam::names::Kind;
-use keywright_semantics::iam::request::{Owner, Page};
+use keywright_semantics::iam::request::{GivenKey, Owner, Page};
 use keywright_semantics::iam::response::{KeyView, LastUse, Paged, Response};
 use keywright_store::Store;
 
@@ -44,6 +44,7 @@ pub(super) async fn create<S: Store>(
     engine: &Engine<S>,
     caller: &Caller,
     user: Option<String>,
+    given: Option<GivenKey>,
 ) -> Result<Response, Fault> {
     let owner = owner(caller, user)?;
     let change = |draft: &mut Draft| {
@@ -51,12 +52,16 @@ pub(super) async fn create<S: Store>(
         if entity.keys().len() >= KEYS_MAX {
             return Err(Fault::limit(messages::quota("AccessKeysPerUser", KEYS_MAX)));
         }
-        let key = StoredKey {
-            id: ids::of_key(engine.env()),
-            secret: ids::secret(engine.env()),
-            is_active: true,
-            created_ms: engine.env().now_ms(),
+        let (id, secret) = match &given {
+            Some(given) => (given.id.clone(), given.secret.clone()),
+            None => (ids::of_key(engine.env()), ids::secret(engine.env())),
         };
+        // Ids are unique among all accounts.
+        let is_taken = entity.keys().iter().any(|key| key.id == id) || engine.directory().key(&id).is_some();
+        if is_taken {
+            return Err(Fault::exists(messages::key_exists(&id)));
+        }
+        let key = StoredKey { id, secret, is_active: true, created_ms: engine.env().now_ms() };
         let view = KeyView { secret: Some(key.secret.clone()), ..shown(&entity.name, &key) };
         if let Some(keys) = keys_mut(find_mut(draft, &owner)?) {
             keys.push(key);

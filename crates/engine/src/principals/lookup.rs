@@ -96,9 +96,14 @@ pub fn compiled_policy(name: &str, text: &str, kind: PolicyKind) -> Arc<Policy> 
     Arc::new(Policy::new(name, document.expect("our own policy is one")))
 }
 
-fn document<'a>(account: &'a Account, arn: &str) -> Option<&'a str> {
+pub(super) fn document<'a>(account: &'a Account, arn: &str) -> Option<&'a str> {
     let own = account.policy(arn).map(|policy| &**policy);
     own.or_else(|| built_in::find(arn)).and_then(|policy| policy.document())
+}
+
+/// The text of a managed policy that every account has.
+pub fn built_in_policy(arn: &str) -> Option<&'static str> {
+    built_in::find(arn).and_then(|policy| policy.document())
 }
 
 /// A managed policy, compiled. One that is gone allows nothing.
@@ -227,6 +232,6 @@ impl<S: Store> Engine<S> {
     }
 }
 
-fn pairs(tags: &BTreeMap<String, String>) -> Vec<(String, String)> {
+pub(super) fn pairs(tags: &BTreeMap<String, String>) -> Vec<(String, String)> {
     tags.iter().map(|(key, value)| (key.clone(), value.clone())).collect()
 }

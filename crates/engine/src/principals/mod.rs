@@ -4,6 +4,7 @@
 //!   an entity; `managed`: managed policies and their versions.
 //! - `built_in`: the managed policies that every account has. `quotas`: how many of each there may be.
 //! - `find`: what a request names. `lookup`: what signatures and sessions need to know of a principal.
+//! - `simulate`: what policies would say of a request.
 //! - `view`: what responses show; `ids`: ids and secrets.
 //!
 //! It does not know who may call an operation, how policies are judged, or how sessions are sealed.
@@ -19,6 +20,7 @@ mod lookup;
 mod managed;
 mod quotas;
 mod trust;
+mod simulate;
 mod view;
 
 use keywright_semantics::error::Error;
@@ -32,7 +34,7 @@ use crate::state::Engine;
 use crate::support::env::{Caller, Principal};
 
 pub use crate::directory::{HeldPolicies, SessionKey};
-pub use lookup::{FoundKey, FoundPrincipal, FoundRole, Subject, compiled_policy};
+pub use lookup::{FoundKey, FoundPrincipal, FoundRole, Subject, built_in_policy, compiled_policy};
 
 /// How old the copy in memory may be when a request is judged by it, over a store that other processes
 /// change.
@@ -76,7 +78,7 @@ async fn execute<S: Store>(engine: &Engine<S>, caller: &Caller, request: Request
     match request {
         Request::AddUserToGroup { group, user } => entities::join(engine, id, &group, &user).await,
         Request::Attach { owner, arn } => held::attach(engine, id, &owner, &arn).await,
-        Request::CreateAccessKey { user } => keys::create(engine, caller, user).await,
+        Request::CreateAccessKey { user, given } => keys::create(engine, caller, user, given).await,
         Request::CreateGroup(new) => entities::create_group(engine, id, new).await,
         Request::CreatePolicy(new) => managed::create(engine, id, *new).await,
         Request::CreatePolicyVersion { arn, document, is_default } => {
@@ -143,6 +145,7 @@ fn read<S: Store>(engine: &Engine<S>, caller: &Caller, request: Request) -> Resu
         }
         Request::ListPolicies(list) => Ok(managed::list(&account, &list)),
         Request::ListPolicyVersions { arn, page } => managed::versions(&account, &arn, &page),
+        Request::Simulate(simulation) => simulate::run(&account, &simulation),
         Request::ListTags { owner, page } => held::list_tags(&account, &owner, &page),
         Request::AddUserToGroup { .. }
         | Request::Attach { .. }

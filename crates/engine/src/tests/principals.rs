@@ -52,7 +52,7 @@ fn owner(kind: Kind, name: &str) -> Owner {
 }
 
 fn new(name: &str) -> NewEntity {
-    NewEntity { name: name.to_owned(), path: "/".to_owned(), boundary: None, tags: BTreeMap::new() }
+    NewEntity { name: name.to_owned(), path: "/".to_owned(), boundary: None, tags: BTreeMap::new(), id: None }
 }
 
 fn user(name: &str) -> Request {
@@ -88,7 +88,7 @@ fn inline(kind: Kind, name: &str, document: &str) -> Request {
 }
 
 fn key(process: &Process, user: &str) -> KeyView {
-    match done(process, Request::CreateAccessKey { user: Some(user.to_owned()) }) {
+    match done(process, Request::CreateAccessKey { user: Some(user.to_owned()), given: None }) {
         Response::AccessKey(key) => key,
         other => panic!("{other:?}"),
     }
@@ -172,7 +172,7 @@ fn quotas_are_those_of_iam() {
     }
     let [_, _] = [key(&process, "ann"), key(&process, "ann")];
     assert_eq!(
-        refused(&process, Request::CreateAccessKey { user: Some("ann".to_owned()) }),
+        refused(&process, Request::CreateAccessKey { user: Some("ann".to_owned()), given: None }),
         (FaultKind::LimitExceeded, "Cannot exceed quota for AccessKeysPerUser: 2".to_owned())
     );
     // Blanks do not count.

@@ -98,6 +98,41 @@ pub const ROOT_KEYS: &str =
     "Keys of the account itself are in the server's credentials file. Name a user with UserName.";
 /// A session asks for what belongs to a user.
 pub const NO_USER: &str = "Must specify userName when calling with non-User credentials";
+/// An id of an access key that a client gives has other characters.
+pub const BAD_KEY_ID: &str =
+    "The specified value for accessKeyId is invalid. It must contain only letters, digits and underscores.";
+
+/// A secret that a client gives is too short or too long.
+pub fn secret_length(least: usize, most: usize) -> String {
+    format!("The specified value for secretAccessKey is invalid. It must have {least} to {most} characters.")
+}
+
+/// An id that a client gives to a new entity has another form.
+pub fn bad_id(kind: Kind) -> String {
+    let (word, prefix) = (kind.word(), kind.id_prefix());
+    format!(
+        "The specified value for {word}Id is invalid. It must begin with {prefix} and contain only capital letters and digits."
+    )
+}
+
+/// The id of a new entity that another one has.
+pub fn id_exists(id: &str) -> String {
+    format!("An entity with the id {id} already exists.")
+}
+
+/// The id of a new access key that is taken.
+pub fn key_exists(id: &str) -> String {
+    format!("The Access Key with id {id} already exists.")
+}
+
+/// The ARN of a simulation's caller is none of a user, or its source none of a user, group or role.
+pub fn not_simulated(arn: &str) -> String {
+    format!("Invalid Entity Arn: {arn} does not clearly define entity type and name.")
+}
+
+/// A simulation with a resource's policy names nobody who asks.
+pub const CALLER_REQUIRED: &str =
+    "CallerArn is required when a ResourcePolicy is specified and no user is simulated.";
 /// A text that is no JSON.
 pub const NOT_JSON: &str = "Syntax errors in policy.";
 /// A tag key that occurs twice.

@@ -8,6 +8,7 @@ pub mod names;
 pub(crate) mod reader;
 pub mod request;
 pub mod response;
+pub mod simulation;
 
 use crate::operation::named;
 
@@ -70,6 +71,8 @@ named! {
     PutUserPolicy,
     RemoveUserFromGroup,
     SetDefaultPolicyVersion,
+    SimulateCustomPolicy,
+    SimulatePrincipalPolicy,
     TagRole,
     TagUser,
     UntagRole,
@@ -85,7 +88,7 @@ impl Operation {
     /// Whether it never changes anything.
     pub fn only_reads(self) -> bool {
         let name = self.name();
-        name.starts_with("Get") || name.starts_with("List")
+        ["Get", "List", "Simulate"].iter().any(|prefix| name.starts_with(prefix))
     }
 }
 

@@ -32,6 +32,15 @@ impl Kind {
         }
     }
 
+    /// The beginning of ids.
+    pub const fn id_prefix(self) -> &'static str {
+        match self {
+            Self::User => "AIDA",
+            Self::Group => "AGPA",
+            Self::Role => "AROA",
+        }
+    }
+
     /// The ARN of an entity. `path` begins and ends with a slash.
     pub fn arn(self, account: &str, path: &str, name: &str) -> String {
         assert!(path.starts_with('/') && path.ends_with('/'), "a path is between slashes");
@@ -89,6 +98,13 @@ impl<'a> IamArn<'a> {
 /// Whether a text has only characters of names.
 pub fn is_name(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+=,.@_-".contains(&byte))
+}
+
+/// Whether a text can be the id of an entity of this kind: its prefix, then capital letters and digits.
+pub fn is_id(kind: Kind, text: &str) -> bool {
+    let rest = text.strip_prefix(kind.id_prefix()).unwrap_or_default();
+    (12..=60).contains(&rest.len())
+        && rest.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())
 }
 
 /// Whether a text is a path: it begins and ends with a slash and has printable characters.

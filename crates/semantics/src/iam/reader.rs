@@ -72,7 +72,7 @@ impl<'d> Reader<'d> {
         self.violations.push(shape::echoed_violation(shown(value), &spelled(name), constraint));
     }
 
-    fn fail(&mut self, message: String) {
+    pub(crate) fn fail(&mut self, message: String) {
         self.fault.get_or_insert(message);
     }
 
@@ -94,6 +94,23 @@ impl<'d> Reader<'d> {
         }
     }
 
+    /// Whether a member is there.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.raw(name).is_some()
+    }
+
+    /// A text that must be there and that no fault repeats.
+    pub(crate) fn required_secret(&mut self, name: &str, length: Length) -> String {
+        let Some(text) = self.raw(name) else {
+            self.absent(name);
+            return String::new();
+        };
+        if !(length.least..=length.most).contains(&text.chars().count()) {
+            self.fail(messages::secret_length(length.least, length.most));
+        }
+        text.to_owned()
+    }
+
     pub(crate) fn text(&mut self, name: &str, length: Length) -> Option<String> {
         let text = self.raw(name)?;
         self.check_length(name, text, length);
@@ -103,9 +120,25 @@ impl<'d> Reader<'d> {
     /// A text that must be there. An absent one is a violation and reads as empty.
     pub(crate) fn required_text(&mut self, name: &str, length: Length) -> String {
         self.text(name, length).unwrap_or_else(|| {
-            self.violations.push(shape::null_violation(&spelled(name)));
+            self.absent(name);
             String::new()
         })
+    }
+
+    /// Notes that a member is missing which must be there.
+    pub(crate) fn absent(&mut self, name: &str) {
+        self.violations.push(shape::null_violation(&spelled(name)));
+    }
+
+    /// Reads the members of an element, whose faults are this form's.
+    pub(crate) fn within<T>(&mut self, element: &Document, read: impl FnOnce(&mut Reader<'_>) -> T) -> T {
+        let mut inner = Reader::new(element);
+        let made = read(&mut inner);
+        self.violations.append(&mut inner.violations);
+        if let Some(fault) = inner.fault {
+            self.fail(fault);
+        }
+        made
     }
 
     fn check_name(&mut self, name: &str, text: &str) {
@@ -211,7 +244,7 @@ impl<'d> Reader<'d> {
 
     pub(crate) fn required_word(&mut self, name: &str, words: &[&'static str]) -> &'static str {
         if self.raw(name).is_none() {
-            self.violations.push(shape::null_violation(&spelled(name)));
+            self.absent(name);
         }
         self.word(name, words).unwrap_or_default()
     }
@@ -243,10 +276,10 @@ impl<'d> Reader<'d> {
     pub(crate) fn tags(&mut self, name: &str) -> BTreeMap<String, String> {
         let mut tags: BTreeMap<String, String> = BTreeMap::new();
         for element in self.elements(name, TAGS_MAX) {
-            let mut inner = Reader::new(element);
-            let key = inner.required_text("Key", Length::of(1, 128));
-            let value = inner.required_text("Value", Length::of(0, 256));
-            self.violations.append(&mut inner.violations);
+            let (key, value) = self.within(element, |inner| {
+                let key = inner.required_text("Key", Length::of(1, 128));
+                (key, inner.required_text("Value", Length::of(0, 256)))
+            });
             if tags.keys().any(|other| other.eq_ignore_ascii_case(&key)) {
                 self.fail(messages::DUPLICATE_TAGS.to_owned());
             }

@@ -5,9 +5,11 @@ use std::collections::BTreeMap;
 
 use super::Operation;
 use super::fault::Fault;
-use super::names::{Kind, policy_arn, root_arn};
+use super::messages;
+use super::names::{Kind, is_id, policy_arn, root_arn};
 pub use super::reader::Page;
 use super::reader::{Length, Reader};
+use super::simulation::Simulation;
 use crate::monitoring::document::Document;
 
 const USER_NAME_MAX: usize = 64;
@@ -38,6 +40,8 @@ pub struct NewEntity {
     pub boundary: Option<String>,
     /// The tags.
     pub tags: BTreeMap<String, String>,
+    /// The id, if the client gives one: ours, for files of users. Sessions are those of an id.
+    pub id: Option<String>,
 }
 
 /// The parts of CreateRole.
@@ -118,52 +122,172 @@ pub struct ListEntities {
     pub page: Page,
 }
 
+/// The id and secret of a new access key that a client gives.
+#[derive(Clone, PartialEq, Eq)]
+pub struct GivenKey {
+    /// The id.
+    pub id: String,
+    /// The secret.
+    pub secret: String,
+}
+
+impl std::fmt::Debug for GivenKey {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("GivenKey").field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
 /// A request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "each variant is the operation of its name; owners stand for three kinds")]
 pub enum Request {
-    AddUserToGroup { group: String, user: String },
-    Attach { owner: Owner, arn: String },
-    CreateAccessKey { user: Option<String> },
+    AddUserToGroup {
+        group: String,
+        user: String,
+    },
+    Attach {
+        owner: Owner,
+        arn: String,
+    },
+    /// With an id and a secret that the client gives: ours, for files of users.
+    CreateAccessKey {
+        user: Option<String>,
+        given: Option<GivenKey>,
+    },
     CreateGroup(NewEntity),
     CreatePolicy(Box<NewPolicy>),
-    CreatePolicyVersion { arn: String, document: String, is_default: bool },
+    CreatePolicyVersion {
+        arn: String,
+        document: String,
+        is_default: bool,
+    },
     CreateRole(Box<NewRole>),
     CreateUser(NewEntity),
     Delete(Owner),
-    DeleteAccessKey { user: Option<String>, id: String },
+    DeleteAccessKey {
+        user: Option<String>,
+        id: String,
+    },
     DeleteBoundary(Owner),
-    DeleteInline { owner: Owner, policy: String },
-    DeletePolicy { arn: String },
-    DeletePolicyVersion { arn: String, version: String },
-    Detach { owner: Owner, arn: String },
-    GetAccessKeyLastUsed { id: String },
-    GetGroup { group: String, page: Page },
-    GetInline { owner: Owner, policy: String },
-    GetPolicy { arn: String },
-    GetPolicyVersion { arn: String, version: String },
-    GetRole { role: String },
-    GetUser { user: Option<String> },
-    List { kind: Kind, path_prefix: String, page: Page },
-    ListAccessKeys { user: Option<String>, page: Page },
-    ListAttached { owner: Owner, path_prefix: String, page: Page },
+    DeleteInline {
+        owner: Owner,
+        policy: String,
+    },
+    DeletePolicy {
+        arn: String,
+    },
+    DeletePolicyVersion {
+        arn: String,
+        version: String,
+    },
+    Detach {
+        owner: Owner,
+        arn: String,
+    },
+    GetAccessKeyLastUsed {
+        id: String,
+    },
+    GetGroup {
+        group: String,
+        page: Page,
+    },
+    GetInline {
+        owner: Owner,
+        policy: String,
+    },
+    GetPolicy {
+        arn: String,
+    },
+    GetPolicyVersion {
+        arn: String,
+        version: String,
+    },
+    GetRole {
+        role: String,
+    },
+    GetUser {
+        user: Option<String>,
+    },
+    List {
+        kind: Kind,
+        path_prefix: String,
+        page: Page,
+    },
+    ListAccessKeys {
+        user: Option<String>,
+        page: Page,
+    },
+    ListAttached {
+        owner: Owner,
+        path_prefix: String,
+        page: Page,
+    },
     ListEntitiesForPolicy(ListEntities),
-    ListGroupsForUser { user: String, page: Page },
-    ListInline { owner: Owner, page: Page },
-    ListInstanceProfilesForRole { role: String },
+    ListGroupsForUser {
+        user: String,
+        page: Page,
+    },
+    ListInline {
+        owner: Owner,
+        page: Page,
+    },
+    ListInstanceProfilesForRole {
+        role: String,
+    },
     ListPolicies(ListPolicies),
-    ListPolicyVersions { arn: String, page: Page },
-    ListTags { owner: Owner, page: Page },
-    PutBoundary { owner: Owner, arn: String },
-    PutInline { owner: Owner, policy: String, document: String },
-    RemoveUserFromGroup { group: String, user: String },
-    Rename { owner: Owner, new_name: Option<String>, new_path: Option<String> },
-    SetDefaultPolicyVersion { arn: String, version: String },
-    Tag { owner: Owner, tags: BTreeMap<String, String> },
-    Untag { owner: Owner, keys: Vec<String> },
-    UpdateAccessKey { user: Option<String>, id: String, is_active: bool },
-    UpdateAssumeRolePolicy { role: String, document: String },
-    UpdateRole { role: String, description: Option<String>, session_seconds_max: Option<u32> },
+    ListPolicyVersions {
+        arn: String,
+        page: Page,
+    },
+    ListTags {
+        owner: Owner,
+        page: Page,
+    },
+    PutBoundary {
+        owner: Owner,
+        arn: String,
+    },
+    PutInline {
+        owner: Owner,
+        policy: String,
+        document: String,
+    },
+    RemoveUserFromGroup {
+        group: String,
+        user: String,
+    },
+    Rename {
+        owner: Owner,
+        new_name: Option<String>,
+        new_path: Option<String>,
+    },
+    SetDefaultPolicyVersion {
+        arn: String,
+        version: String,
+    },
+    Simulate(Box<Simulation>),
+    Tag {
+        owner: Owner,
+        tags: BTreeMap<String, String>,
+    },
+    Untag {
+        owner: Owner,
+        keys: Vec<String>,
+    },
+    UpdateAccessKey {
+        user: Option<String>,
+        id: String,
+        is_active: bool,
+    },
+    UpdateAssumeRolePolicy {
+        role: String,
+        document: String,
+    },
+    UpdateRole {
+        role: String,
+        description: Option<String>,
+        session_seconds_max: Option<u32>,
+    },
 }
 
 /// The members of a form that name entities.
@@ -207,7 +331,17 @@ impl Reader<'_> {
             path: self.new_path(),
             boundary: self.arn("PermissionsBoundary"),
             tags: self.tags("Tags"),
+            id: self.given_id(kind),
         }
+    }
+
+    /// The id that a client gives to a new user or role.
+    fn given_id(&mut self, kind: Kind) -> Option<String> {
+        let id = self.text(&format!("{}Id", kind.title()), Length::of(16, 128))?;
+        if !is_id(kind, &id) {
+            self.fail(messages::bad_id(kind));
+        }
+        Some(id)
     }
 
     fn seconds_max(&mut self) -> Option<u32> {
@@ -220,6 +354,24 @@ impl Reader<'_> {
 
     fn key_id(&mut self) -> String {
         self.required_text("AccessKeyId", Length::of(16, 128))
+    }
+
+    /// The key that a client gives; none unless it gives an id or a secret.
+    fn given_key(&mut self) -> Option<GivenKey> {
+        let is_given = ["AccessKeyId", "SecretAccessKey"].iter().any(|name| self.has(name));
+        is_given.then(|| GivenKey { id: self.new_key_id(), secret: self.new_secret() })
+    }
+
+    fn new_key_id(&mut self) -> String {
+        let id = self.key_id();
+        if !id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
+            self.fail(messages::BAD_KEY_ID.to_owned());
+        }
+        id
+    }
+
+    fn new_secret(&mut self) -> String {
+        self.required_secret("SecretAccessKey", Length::of(16, 128))
     }
 
     fn usage(&mut self) -> Option<PolicyUsage> {
@@ -362,7 +514,9 @@ impl Request {
                 description: reader.text("Description", DESCRIPTION),
                 session_seconds_max: reader.seconds_max(),
             },
-            Operation::CreateAccessKey => Self::CreateAccessKey { user: reader.maybe_user() },
+            Operation::CreateAccessKey => {
+                Self::CreateAccessKey { user: reader.maybe_user(), given: reader.given_key() }
+            }
             Operation::DeleteAccessKey => {
                 Self::DeleteAccessKey { user: reader.maybe_user(), id: reader.key_id() }
             }
@@ -375,6 +529,10 @@ impl Request {
                 id: reader.key_id(),
                 is_active: reader.required_word("Status", &["Active", "Inactive"]) == "Active",
             },
+            Operation::SimulateCustomPolicy => Self::Simulate(Box::new(reader.simulation(None))),
+            Operation::SimulatePrincipalPolicy => {
+                Self::Simulate(Box::new(reader.simulation(Some("PolicySourceArn"))))
+            }
             Operation::CreatePolicy
             | Operation::CreatePolicyVersion
             | Operation::DeletePolicy
@@ -483,7 +641,7 @@ impl Request {
             Self::AddUserToGroup { group, .. }
             | Self::GetGroup { group, .. }
             | Self::RemoveUserFromGroup { group, .. } => of(Kind::Group, group),
-            Self::CreateAccessKey { user }
+            Self::CreateAccessKey { user, .. }
             | Self::DeleteAccessKey { user, .. }
             | Self::GetUser { user }
             | Self::ListAccessKeys { user, .. }
@@ -507,7 +665,8 @@ impl Request {
             | Self::ListEntitiesForPolicy(_)
             | Self::ListPolicies(_)
             | Self::ListPolicyVersions { .. }
-            | Self::SetDefaultPolicyVersion { .. } => None,
+            | Self::SetDefaultPolicyVersion { .. }
+            | Self::Simulate(_) => None,
         }
     }
 
@@ -577,6 +736,7 @@ impl Request {
             Self::List { kind, path_prefix, .. } => kind.arn(account, path_prefix, ""),
             Self::ListPolicies(list) => policy_arn(account, &list.path_prefix, ""),
             Self::GetAccessKeyLastUsed { .. } => "*".to_owned(),
+            Self::Simulate(simulation) => simulation.source.clone().unwrap_or_else(|| "*".to_owned()),
             _ => root_arn(account),
         }
     }
@@ -602,6 +762,7 @@ impl Request {
                 | Self::ListPolicies(_)
                 | Self::ListPolicyVersions { .. }
                 | Self::ListTags { .. }
+                | Self::Simulate(_)
         )
     }
 }

@@ -1,6 +1,7 @@
 //! Responses of all operations, and the documents that the protocol writes.
 
 use super::names::{Kind, SERVICE_ACCOUNT};
+use super::simulation::Evaluation;
 use crate::monitoring::document::{Document, TimeMs};
 
 /// A user, group or role as a response shows it.
@@ -152,6 +153,7 @@ pub enum Response {
     },
     ManagedPolicies(Paged<PolicyView>),
     ManagedPolicy(PolicyView),
+    Simulated(Paged<Evaluation>),
     Tags(Paged<(String, String)>),
     /// An empty result.
     Updated,
@@ -347,6 +349,7 @@ impl Response {
             Self::LastUsed { user, last } => last_used(user, last.as_ref()),
             Self::ManagedPolicies(page) => paged("Policies", page, PolicyView::document),
             Self::ManagedPolicy(policy) => Document::object([("Policy", policy.document())]),
+            Self::Simulated(page) => paged("EvaluationResults", page, Evaluation::document),
             Self::Tags(page) => paged("Tags", page, tag),
             Self::Version(version) => Document::object([("PolicyVersion", version.document())]),
             Self::Versions(page) => paged("Versions", page, VersionView::document),

@@ -14,7 +14,9 @@ use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderName, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode, Uri};
 use hyper_util::rt::TokioIo;
 use keywright_model::json::Json;
+use keywright_semantics::monitoring::document::Document;
 use keywright_wire::sigv4::{SignedRequest, Signer};
+use keywright_wire::{IdentityApi, identity_form, read_identity_response};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -39,6 +41,7 @@ const TARGET: HeaderName = HeaderName::from_static("x-amz-target");
 const DATE: HeaderName = HeaderName::from_static("x-amz-date");
 const TOKEN: HeaderName = HeaderName::from_static("x-amz-security-token");
 const JSON: &str = "application/x-amz-json-1.0";
+const FORM: &str = "application/x-www-form-urlencoded";
 
 /// More than the service's largest response, whose pages hold 1 MB of items.
 pub(crate) const ANSWER_BYTES_MAX: usize = 64 << 20;
@@ -183,6 +186,24 @@ impl<'c> Call<'c> {
     }
 }
 
+/// How a request says what it calls.
+#[derive(Clone, Copy)]
+enum Protocol<'p> {
+    /// By a header.
+    Json { target: &'p str },
+    /// In its form; signed for this service.
+    Form { service: &'static str },
+}
+
+impl Protocol<'_> {
+    const fn content_type(self) -> &'static str {
+        match self {
+            Self::Json { .. } => JSON,
+            Self::Form { .. } => FORM,
+        }
+    }
+}
+
 /// One of our own calls, by its name in errors and its path.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OwnCall {
@@ -282,7 +303,8 @@ impl Client {
     /// Where the endpoint has a table of this name; `None` if it does not know the call, as the service.
     pub(crate) async fn find_table(&mut self, table: &str) -> Option<Found> {
         let body = Bytes::from(find_table::request(table));
-        let request = self.signed("find-table", find_table::PATH, FIND_TABLE_TARGET, &body).ok()?;
+        let protocol = Protocol::Json { target: FIND_TABLE_TARGET };
+        let request = self.signed("find-table", find_table::PATH, protocol, &body).ok()?;
         serde_json::from_slice(&self.body_of(request).await?).ok()
     }
 
@@ -358,10 +380,39 @@ impl Client {
     ) -> Result<(StatusCode, Vec<u8>), Refusal> {
         let operation = call.name;
         let target = format!("{}.{operation}", call.prefix);
-        let mut request = self.signed(operation, call.path, &target, body)?;
+        let mut request = self.signed(operation, call.path, Protocol::Json { target: &target }, body)?;
         if let Some(value) = header {
             request.headers_mut().insert(branches::HEADER, HeaderValue::from_static(value));
         }
+        self.answer_to(operation, request).await
+    }
+
+    /// The response to a request of IAM or STS.
+    pub(crate) async fn identity(
+        &mut self,
+        api: IdentityApi,
+        operation: &str,
+        members: &[(String, String)],
+    ) -> Result<Document, Refusal> {
+        let body = Bytes::from(identity_form(api, operation, members));
+        let service = match api {
+            IdentityApi::Iam => "iam",
+            IdentityApi::Sts => "sts",
+        };
+        let request = self.signed(operation, "/", Protocol::Form { service }, &body)?;
+        let (_status, answer) = self.answer_to(operation, request).await?;
+        read_identity_response(&answer).map_err(|(kind, message)| {
+            let text = if kind.is_empty() { message } else { format!("{kind}: {message}") };
+            Refusal { kind, ..Refusal::from(format!("{operation}: {text}")) }
+        })
+    }
+
+    /// Sends a request and reads the whole response.
+    async fn answer_to(
+        &mut self,
+        operation: &str,
+        request: Request<Full<Bytes>>,
+    ) -> Result<(StatusCode, Vec<u8>), Refusal> {
         let broke = |error: &dyn fmt::Display| Refusal {
             cause: Cause::Broken,
             ..Refusal::from(format!("{operation}: incomplete response: {error}"))
@@ -404,24 +455,29 @@ impl Client {
         &mut self,
         what: &str,
         path: &'static str,
-        target: &str,
+        protocol: Protocol<'_>,
         body: &Bytes,
     ) -> Result<Request<Full<Bytes>>, Failure> {
         let now = environment::now();
         let date = now.to_basic();
         let token = self.session_token.clone();
         let mut headers = vec![
-            ("content-type", JSON),
+            ("content-type", protocol.content_type()),
             ("host", self.endpoint.authority.as_str()),
             ("x-amz-date", date.as_str()),
         ];
         if let Some(token) = &token {
             headers.push(("x-amz-security-token", token));
         }
-        headers.push(("x-amz-target", target));
+        if let Protocol::Json { target } = protocol {
+            headers.push(("x-amz-target", target));
+        }
         let names: Vec<&str> = headers.iter().map(|(name, _)| *name).collect();
         let signed = SignedRequest { method: "POST", path, query: "", headers: &headers, body };
-        let authorization = self.signer.authorization(&signed, &names, now);
+        let authorization = match protocol {
+            Protocol::Json { .. } => self.signer.authorization(&signed, &names, now),
+            Protocol::Form { service } => self.signer.at_service(service).authorization(&signed, &names, now),
+        };
         let mut request = Request::new(Full::new(body.clone()));
         *request.method_mut() = Method::POST;
         *request.uri_mut() = Uri::from_static(path);
@@ -430,8 +486,10 @@ impl Client {
         };
         let sent = request.headers_mut();
         sent.insert(HOST, value(&self.endpoint.authority)?);
-        sent.insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
-        sent.insert(TARGET, value(target)?);
+        sent.insert(CONTENT_TYPE, HeaderValue::from_static(protocol.content_type()));
+        if let Protocol::Json { target } = protocol {
+            sent.insert(TARGET, value(target)?);
+        }
         sent.insert(DATE, value(&date)?);
         if let Some(token) = &token {
             sent.insert(TOKEN, value(token)?);

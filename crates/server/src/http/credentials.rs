@@ -128,6 +128,11 @@ impl CredentialFile {
             .map(|credential| format!("{}  account {}", credential.access_key_id, credential.account))
     }
 
+    /// Whether it has the key of an id.
+    pub(crate) fn has(&self, access_key_id: &str) -> bool {
+        self.credential.iter().any(|credential| credential.access_key_id == access_key_id)
+    }
+
     pub(crate) fn into_map(self) -> BTreeMap<String, Credential> {
         self.credential.into_iter().map(|credential| (credential.access_key_id.clone(), credential)).collect()
     }

@@ -100,6 +100,11 @@ impl Service {
             Some(judge) => allow(judge, operation, (signer, &request))?,
             None => refuse_unjudged(signer)?,
         }
+        if let Request::CreateAccessKey { given: Some(given), .. } = &request
+            && self.authenticator.account_of(&given.id).is_some()
+        {
+            return Err(Fault::exists(messages::key_exists(&given.id)).into());
+        }
         let engine = self.engine()?;
         let (caller, changes) = (signer.caller.clone(), request.changes_something());
         let work = async move { engine.manage_principals(&caller, request).await };

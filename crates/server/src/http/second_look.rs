@@ -11,6 +11,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use keywright_access::action::Verb;
 use keywright_access::context::{Context, Known, Value};
+use keywright_engine::Addressed;
 use keywright_semantics::error::Error;
 use keywright_semantics::expression::{Condition, KeyPredicate, Projection, Update};
 use keywright_semantics::operation::Operation;
@@ -34,6 +35,39 @@ const PARTITION_KEYS: [Known; 4] = [
     Known::ThirdPartitionKeyValues,
     Known::FourthPartitionKeyValues,
 ];
+
+/// What is known of a request besides itself.
+pub(crate) trait Surroundings {
+    /// The attributes of the partition key of a table or index; none if there is no such one.
+    fn partition_names(&self, table: &str, index: Option<&str>) -> Option<Vec<String>>;
+
+    /// What a statement addresses; none if that is not known, or if there is no such table or index.
+    fn addressed(&self, statement: &Statement) -> Option<Addressed>;
+
+    /// What conditions see of its head, its signer and the time.
+    fn context(&self) -> Context<'_>;
+
+    /// The transaction that an action stands in.
+    fn enclosing(&self, verb: Verb) -> Value<'static>;
+}
+
+impl Surroundings for Judge {
+    fn partition_names(&self, table: &str, index: Option<&str>) -> Option<Vec<String>> {
+        self.partition_names(table, index)
+    }
+
+    fn addressed(&self, statement: &Statement) -> Option<Addressed> {
+        self.addressed(statement)
+    }
+
+    fn context(&self) -> Context<'_> {
+        self.context()
+    }
+
+    fn enclosing(&self, verb: Verb) -> Value<'static> {
+        self.enclosing(verb)
+    }
+}
 
 /// One use of a table or index by a request.
 #[derive(Clone)]
@@ -211,7 +245,7 @@ impl<'r> Use<'r> {
     }
 
     /// What conditions see of this use, in addition to the request's head.
-    fn context<'c>(&'c self, judge: &'c Judge) -> Option<Context<'c>> {
+    fn context<'c>(&'c self, judge: &'c impl Surroundings) -> Option<Context<'c>> {
         let (partition, full_scan) = self.partition(judge)?;
         let names = self.names.iter().map(|name| Cow::Borrowed(*name)).collect();
         let mut context = judge
@@ -229,7 +263,7 @@ impl<'r> Use<'r> {
 
     /// The values of each attribute of the partition key, and whether a SELECT reads everything; none if
     /// there is no such table or index.
-    fn partition(&self, judge: &Judge) -> Option<(Vec<Value<'_>>, Value<'static>)> {
+    fn partition(&self, judge: &impl Surroundings) -> Option<(Vec<Value<'_>>, Value<'static>)> {
         let Keys::Statement(statement) = &self.keys else {
             let names = judge.partition_names(&self.table.name, self.index)?;
             return Some((names.iter().map(|name| self.values(name)).collect(), Value::Absent));
@@ -354,6 +388,21 @@ fn uses<'r>(request: &'r Request) -> Option<Vec<Use<'r>>> {
         }
         _ => return None,
     })
+}
+
+/// What conditions see of each use of a table by a request on items, to look at: no context where a table or
+/// index is not known. Whether the request is on items.
+pub(crate) fn each_use(
+    request: &Request,
+    around: &impl Surroundings,
+    mut look: impl FnMut(&Touches<'_>, Option<Context<'_>>),
+) -> bool {
+    let Some(uses) = uses(request) else { return false };
+    for used in &uses {
+        let resource = Resource::of_table(used.table.as_given.as_str(), used.index);
+        look(&Touches::One(Touch { action: used.action, resource }), used.context(around));
+    }
+    true
 }
 
 /// Judges what the first look left open. A table that does not exist has no keys: a caller who may reach only

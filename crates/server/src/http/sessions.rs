@@ -5,6 +5,8 @@
 //! and are known to every process over one store. It does not know whether a session's user or role still
 //! exists.
 
+use std::path::Path;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use keywright_engine::SessionKey;
@@ -13,6 +15,8 @@ use ring::hmac;
 use serde::{Deserialize, Serialize};
 
 use crate::process::environment;
+use crate::process::failure::Failure;
+use crate::storage::private_file;
 
 /// The beginning of the id of a session's access key.
 const KEY_PREFIX: &str = "ASIA";
@@ -84,6 +88,19 @@ impl Sessions {
         let sealing = UnboundKey::new(&AES_256_GCM, derived(key, "seal").as_ref());
         let secrets = hmac::Key::new(hmac::HMAC_SHA256, derived(key, "secret").as_ref());
         Self { sealing: LessSafeKey::new(sealing.expect("a key of AES-256 has 32 bytes")), secrets }
+    }
+
+    /// Those under the key in a file, which nobody else can read: 32 bytes in base64.
+    pub(crate) fn of_file(path: &Path) -> Result<Self, Failure> {
+        let failed = |fault: &str| {
+            Failure::new(format!("cannot read the session token key {}: {fault}", path.display()))
+        };
+        let text = private_file::read(path).map_err(|fault| failed(&fault))?;
+        let text = text.ok_or_else(|| failed("the file does not exist"))?;
+        let key = STANDARD.decode(text.trim()).ok().and_then(|bytes| SessionKey::try_from(bytes).ok());
+        let key = key
+            .ok_or_else(|| failed("it is not 32 bytes in base64; make one with `openssl rand -base64 32`"))?;
+        Ok(Self::new(&key))
     }
 
     /// Begins a session: a new access key, and the token that goes with it.

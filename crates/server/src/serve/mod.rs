@@ -19,6 +19,7 @@ use keywright_store_local::{Durability, LocalOptions};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
+use crate::access::start::StartFile;
 use crate::clock::{Clock, Desk};
 use crate::commands::about::LONG_VERSION;
 use crate::connection::handshake::Handshakes;
@@ -30,6 +31,7 @@ use crate::http::branches;
 use crate::http::credentials::CredentialFile;
 use crate::http::request_metrics::RequestMetrics;
 use crate::http::request_rates::RequestRates;
+use crate::http::sessions::Sessions;
 use crate::http::{Service, ServiceParts};
 use crate::jobs;
 use crate::limits::{CHANGES_SECONDS_MAX, DRAIN_SECONDS_MAX, UNREACHABLE_PLACES_LISTED};
@@ -166,13 +168,41 @@ fn lane() -> Lane {
     Lane::new(processors.saturating_sub(1).max(1), |work| tokio::task::block_in_place(work))
 }
 
+/// Who may sign requests, as far as it is known without a store.
+struct Signers {
+    authenticator: Authenticator,
+    /// Users that are made before the server listens.
+    access: Option<StartFile>,
+    /// None if their key is in the store.
+    sessions: Option<Sessions>,
+}
+
+impl Signers {
+    fn read(config: &Config) -> Result<Self, Failure> {
+        let credentials = config.credentials.as_deref().map(CredentialFile::read).transpose()?;
+        let access = config.access.as_deref().map(|path| StartFile::read(path, credentials.as_ref()));
+        let access = access.transpose()?;
+        let sessions = config.session_token_key.as_deref().map(Sessions::of_file).transpose()?;
+        let authenticator = match credentials {
+            None if access.is_none() => Authenticator::Unverified,
+            credentials => Authenticator::with_keys(credentials.unwrap_or_default().into_map()),
+        };
+        Ok(Self { authenticator, access, sessions })
+    }
+}
+
+async fn apply(access: Option<&StartFile>, database: &Database) -> Result<(), Failure> {
+    match access {
+        Some(access) => access.apply(database).await,
+        None => Ok(()),
+    }
+}
+
 /// Everything that can fail for other reasons comes before the store is opened: a failed start makes no data
 /// folder.
 async fn serve(mut config: Config, backend: Backend) -> Result<(), Failure> {
-    let authenticator = match &config.credentials {
-        None => Authenticator::Unverified,
-        Some(path) => Authenticator::with_keys(CredentialFile::read(path)?.into_map()),
-    };
+    let Signers { authenticator, access, sessions } = Signers::read(&config)?;
+    let verifies = authenticator.verifies();
     let handshakes = config.tls.as_ref().map(tls::acceptor).transpose()?.map(Handshakes::new);
     let bound = Bound::new(config.address, handshakes.clone())?;
     let studio = config.studio.take().map(|own| {
@@ -187,6 +217,7 @@ async fn serve(mut config: Config, backend: Backend) -> Result<(), Failure> {
     let lane = Arc::clone(&engine_config.lane);
     let clock = Arc::new(Clock::new(config.clock));
     let database = Arc::new(Database::open(backend, engine_config, Arc::clone(&clock)).await?);
+    apply(access.as_ref(), &database).await?;
     warn_of_places(&database);
     let backups = BackupStore::new(config.backups.to.clone(), config.backups.s3.clone().unwrap_or_default());
     let backups = Arc::new(backups);
@@ -203,6 +234,7 @@ async fn serve(mut config: Config, backend: Backend) -> Result<(), Failure> {
         lane,
         metrics,
         authenticator,
+        sessions,
         is_secure: config.tls.is_some(),
         web_guard: config.web_guard,
         limits: config.limits,
@@ -225,7 +257,7 @@ async fn serve(mut config: Config, backend: Backend) -> Result<(), Failure> {
         studio: addresses.studio.map(|studio| banner::endpoint(studio.address, bound.secure())),
         management: addresses.management.map(|address| banner::endpoint(address, false)),
     };
-    let banner = banner::serving(addresses, &config.storage, config.credentials.is_some());
+    let banner = banner::serving(addresses, &config.storage, verifies);
     let secure = bound.secure();
     let endpoint = banner::endpoint(bound.address(), secure);
     let listener = bound.listen()?;

@@ -77,6 +77,13 @@ pub(crate) struct ServeArguments {
     /// Verify every signature against the keys in this file (see `keywright credentials add`)
     #[arg(long, value_name = "FILE", env = "KEYWRIGHT_CREDENTIALS")]
     pub(crate) credentials: Option<PathBuf>,
+    /// Make the users, groups, roles and policies of this JSON file at start, and verify every signature
+    #[arg(long, value_name = "FILE", env = "KEYWRIGHT_ACCESS")]
+    pub(crate) access: Option<PathBuf>,
+    /// Seal session tokens under the key in this file, which servers with different stores can share
+    /// [default: a key in the store]
+    #[arg(long, value_name = "FILE", env = "KEYWRIGHT_SESSION_TOKEN_KEY")]
+    pub(crate) session_token_key: Option<PathBuf>,
     /// Allow listening beyond loopback without --credentials: anyone who reaches the port can read and change
     /// everything
     #[arg(long, env = "KEYWRIGHT_ALLOW_ANONYMOUS_NETWORK", num_args = 0..=1, default_missing_value = "true", require_equals = true)]

@@ -69,6 +69,10 @@ pub(crate) struct Config {
     /// `None` if nobody has set it.
     pub(crate) scrub: Option<ScrubSetting>,
     pub(crate) credentials: Option<PathBuf>,
+    /// The file of users that is applied at start.
+    pub(crate) access: Option<PathBuf>,
+    /// `None` for the key in the store.
+    pub(crate) session_token_key: Option<PathBuf>,
     /// Which web pages and which `Host` names are admitted.
     pub(crate) web_guard: WebGuard,
     pub(crate) tls: Option<TlsFiles>,
@@ -134,6 +138,9 @@ struct File {
     cache_mib: Option<u64>,
     scrub: Option<String>,
     credentials: Option<PathBuf>,
+    access: Option<PathBuf>,
+    #[serde(alias = "session_token_key")]
+    session_token_key: Option<PathBuf>,
     #[serde(alias = "allow_anonymous_network")]
     allow_anonymous_network: Option<bool>,
     #[serde(default, alias = "cors_origin")]
@@ -344,7 +351,11 @@ impl Config {
         let port = arguments.port.or(file.port).unwrap_or(DEFAULT_PORT);
         let credentials = arguments.credentials.or(file.credentials.take());
         let allowed = arguments.allow_anonymous_network.or(file.allow_anonymous_network).unwrap_or(false);
-        let consent = Consent { credentials: credentials.as_deref(), anonymous: allowed };
+        let access = arguments.access.or(file.access.take());
+        let verifies = credentials.is_some() || access.is_some();
+        let session_token_key = arguments.session_token_key.or(file.session_token_key.take());
+        check_session_key(session_token_key.as_deref(), verifies)?;
+        let consent = Consent { verifies, anonymous: allowed };
         check_exposure(host, consent)?;
         let flags = Place { in_memory: arguments.in_memory, data: arguments.data, store: arguments.store };
         let in_file = Place { in_memory: file.in_memory, data: file.data.take(), store: file.store.take() };
@@ -365,7 +376,6 @@ impl Config {
         let scrub = first(arguments.scrub, file.scrub.as_deref(), str::parse)
             .map_err(|fault| Failure::new(format!("scrub: {fault}")))?;
         let clock = clock(arguments.clock, &file, &storage)?;
-        let verifies = credentials.is_some();
         let stores = ObjectStores::merge(arguments.stores, file.stores());
         let backups = backups::merge(&arguments.backups, file.backups(), &storage, &stores)?;
         let buckets = stores.buckets()?;
@@ -387,6 +397,8 @@ impl Config {
             scrub,
             web_guard,
             credentials,
+            access,
+            session_token_key,
             tls: tls_files(
                 arguments.tls_certificate.or(file.tls_certificate),
                 arguments.tls_key.or(file.tls_key),
@@ -499,7 +511,7 @@ fn studio(
     arguments: StudioArguments,
     file: &File,
     (api_host, storage): (IpAddr, &Storage),
-    consent: Consent<'_>,
+    consent: Consent,
     allowed_hosts: &[String],
 ) -> Result<Option<StudioConfig>, Failure> {
     let port = match (arguments.studio_port, &file.studio_port) {
@@ -605,13 +617,13 @@ fn branch_limits(arguments: &LimitArguments, file: &File, verifies: bool) -> Bra
 
 /// What allows listening beyond loopback.
 #[derive(Clone, Copy, Debug)]
-struct Consent<'a> {
-    credentials: Option<&'a Path>,
+struct Consent {
+    verifies: bool,
     anonymous: bool,
 }
 
-fn check_exposure(host: IpAddr, consent: Consent<'_>) -> Result<(), Failure> {
-    if host.is_loopback() || consent.credentials.is_some() || consent.anonymous {
+fn check_exposure(host: IpAddr, consent: Consent) -> Result<(), Failure> {
+    if host.is_loopback() || consent.verifies || consent.anonymous {
         return Ok(());
     }
     Err(Failure::new(format!(
@@ -619,6 +631,16 @@ fn check_exposure(host: IpAddr, consent: Consent<'_>) -> Result<(), Failure> {
          Make a key with `keywright credentials add` and pass --credentials FILE, or, on a network you trust, pass \
          --allow-anonymous-network."
     )))
+}
+
+/// A key of sessions is of no use where nobody begins one.
+fn check_session_key(key: Option<&Path>, verifies: bool) -> Result<(), Failure> {
+    if key.is_some() && !verifies {
+        return Err(Failure::new(
+            "--session-token-key needs --credentials or --access: without them there are no sessions",
+        ));
+    }
+    Ok(())
 }
 
 /// Every change of shards waits for the table's writers, and the store keeps each shard for a day.

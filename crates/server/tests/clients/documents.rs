@@ -257,11 +257,13 @@ impl Reader {
         self.make_tables();
     }
 
-    /// A policy becomes the file that commands after it name; other documents are settings of assistants.
+    /// A policy or a file of users becomes the file that commands after it name; other documents are settings of assistants.
     fn document(&self, block: &str) {
         let document: serde_json::Value = serde_json::from_str(&self.with_ports(block)).unwrap();
         if document["Statement"].is_array() {
             std::fs::write(self.file("own-items.json"), block).unwrap();
+        } else if document["users"].is_object() {
+            std::fs::write(self.file("users.json"), block).unwrap();
         } else {
             self.assistant(&document);
         }

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on stops")]
 
 mod access;
+mod access_files;
 mod admission;
 mod bench;
 mod branches;
@@ -19,6 +20,7 @@ mod presigned;
 mod request_log;
 mod rollback;
 mod sessions;
+mod simulation;
 #[path = "../support/mod.rs"]
 mod support;
 mod surroundings;

@@ -9,6 +9,7 @@ use keywright_semantics::monitoring::document::Document;
 use keywright_semantics::{iam, sts};
 
 use crate::query::form::{self, FormFault};
+use crate::query::read_xml;
 use crate::query::xml;
 use crate::render::render_error;
 
@@ -139,6 +140,33 @@ pub fn render_sts(operation: sts::Operation, response: &sts::response::Response)
     let document = response.document();
     let body = xml::response(IdentityApi::Sts.namespace(), operation.name(), Some(&document));
     RenderedIdentity { status: 200, body }
+}
+
+/// The form of a request to IAM or STS, as a client sends it.
+pub fn identity_form(api: IdentityApi, operation: &str, members: &[(String, String)]) -> String {
+    let mut form = form_urlencoded::Serializer::new(String::new());
+    form.append_pair("Action", operation).append_pair("Version", api.version());
+    form.extend_pairs(members);
+    form.finish()
+}
+
+/// The result in a response, or the code and message of an error. A body that is neither has no code.
+pub fn read_identity_response(body: &[u8]) -> Result<Document, (String, String)> {
+    let Some((name, root)) = std::str::from_utf8(body).ok().and_then(read_xml::read) else {
+        return Err((String::new(), "the response is no XML of the query protocol".to_owned()));
+    };
+    if name == "ErrorResponse" {
+        let text = |member| root.member("Error").text_of(member).ok().flatten().unwrap_or_default();
+        return Err((text("Code"), text("Message")));
+    }
+    let result = name.strip_suffix("Response").map(|operation| format!("{operation}Result"));
+    Ok(result.map_or(Document::Null, |result| root.member(&result).clone()))
+}
+
+/// The policy in a response, which stands there percent-encoded.
+pub fn policy_text(encoded: &str) -> String {
+    let mut parts = form_urlencoded::parse(encoded.as_bytes());
+    parts.next().map(|(text, _)| text.into_owned()).unwrap_or_default()
 }
 
 fn written(api: IdentityApi, (status, code, message): (u16, &str, &str)) -> RenderedIdentity {

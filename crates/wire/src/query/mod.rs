@@ -3,4 +3,5 @@
 //! It does not know what any operation means.
 
 pub(crate) mod form;
+pub(crate) mod read_xml;
 pub(crate) mod xml;

@@ -46,6 +46,12 @@ impl Signer {
         }
     }
 
+    /// The same key for another service.
+    #[must_use]
+    pub fn at_service(&self, service: &'static str) -> Self {
+        Self::for_service(&self.access_key_id, &self.secret, &self.region, service)
+    }
+
     /// The `authorization` header of a request made at `time`. `signed_headers` are the names of the headers
     /// to sign, in lower case and alphabetical order.
     pub fn authorization(

@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::{Args, Subcommand};
+use clap::Args;
 use keywright_access::check::{Checked, check};
 use keywright_access::lint::Known;
 use serde_json::{Value, json};
@@ -20,24 +20,13 @@ const FOUND: u8 = 1;
 /// The exit status if a file could not be checked.
 const UNREAD: u8 = 2;
 
-#[derive(Debug, Args)]
-pub(crate) struct AccessArguments {
-    #[command(subcommand)]
-    action: AccessAction,
-}
-
-#[derive(Debug, Subcommand)]
-enum AccessAction {
-    Check(CheckArguments),
-}
-
 /// Check the policy documents of files.
 ///
 /// A file is one policy document, or JSON with documents within it. It reports documents that are malformed,
 /// and statements that do something else than they seem to. No server is asked. Exit status: 0 if nothing is
 /// found, 1 if something is, 2 if a file could not be checked.
 #[derive(Debug, Args)]
-struct CheckArguments {
+pub(super) struct CheckArguments {
     /// Files to check
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
@@ -52,8 +41,7 @@ struct CheckArguments {
     format: Format,
 }
 
-pub(crate) fn run(arguments: &AccessArguments) -> Result<ExitCode, Failure> {
-    let AccessAction::Check(arguments) = &arguments.action;
+pub(super) fn run(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
     let known = Known { key_attributes: &arguments.key_attributes };
     let mut lines = Vec::new();
     for path in &arguments.files {

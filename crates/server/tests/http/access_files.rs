@@ -1,0 +1,294 @@
+//! Files of users: applied at start and to a running server, exported, pruned, and what a request is explained
+//! by.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::json;
+
+use crate::support::raw::Connection;
+use crate::support::signed::{REGION, Signed, element, schema};
+use crate::support::{Server, without_aws_settings};
+
+const ROOT: (&str, &str) = ("AKIAADMIN00000000001", "the-secret-of-the-admin");
+const ANN: (&str, &str) = ("AKIAANN0000000000001", "the-secret-of-ann-here");
+
+/// Two users, a group, a role and a policy of the items whose keys begin with a user's name.
+fn users() -> serde_json::Value {
+    let own = json!({"Version": "2012-10-17", "Statement": [{"Sid": "Own", "Effect": "Allow",
+        "Action": ["dynamodb:GetItem", "dynamodb:PutItem"],
+        "Resource": "arn:aws:dynamodb:*:123456789012:table/Tab",
+        "Condition": {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["${aws:username}#*"]},
+            "Null": {"dynamodb:LeadingKeys": "false"}}}]});
+    json!({
+        "policies": {"own-items": {"description": "Items of one's own", "document": own}},
+        "groups": {"readers": {"attached": ["own-items"]}},
+        "users": {
+            "admin": {"attached": ["arn:aws:iam::aws:policy/AdministratorAccess"],
+                "keys": [{"id": ROOT.0, "secret_file": "admin.secret"}]},
+            "ann": {"path": "/shop/", "id": "AIDAANN0000000000001", "groups": ["readers"], "tags": {"team": "a"},
+                "keys": [{"id": ANN.0, "secret_in_plain_text": ANN.1}]},
+        },
+        "roles": {"nightly": {"id": "AROANIGHTLY00000001", "session_seconds_max": 7200,
+            "trust": {"Version": "2012-10-17", "Statement": [{"Effect": "Allow",
+                "Principal": {"AWS": "arn:aws:iam::123456789012:user/admin"}, "Action": "sts:AssumeRole"}]},
+            "inline": {"lists": {"Statement": {"Effect": "Allow", "Action": "dynamodb:ListTables", "Resource": "*"}}}}},
+    })
+}
+
+fn written(folder: &Path, name: &str, users: &serde_json::Value) -> String {
+    std::fs::write(folder.join("admin.secret"), format!("{}\n", ROOT.1)).unwrap();
+    let path = folder.join(name);
+    std::fs::write(&path, users.to_string()).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+fn access(server: Option<&Server>, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_keywright"));
+    without_aws_settings(&mut command);
+    command.arg("access").args(arguments);
+    command.env("AWS_ACCESS_KEY_ID", ROOT.0).env("AWS_SECRET_ACCESS_KEY", ROOT.1).env("AWS_REGION", REGION);
+    if let Some(server) = server {
+        command.args(["--endpoint", &server.endpoint]);
+    }
+    command.output().unwrap()
+}
+
+fn said(output: &Output) -> String {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn complaint(output: &Output) -> String {
+    assert!(!output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn item(key: &str) -> serde_json::Value {
+    json!({"TableName": "Tab", "Item": {"pk": {"S": key}, "sk": {"S": "s"}}})
+}
+
+#[test]
+fn a_file_of_users_alone_closes_the_server_and_gives_rights() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = written(folder.path(), "users.json", &users());
+    let server = Server::start(&["--in-memory", "--access", &file]);
+    assert!(server.banner.contains("signatures  verified"), "{}", server.banner);
+    let mut admin = Signed::new(&server, ROOT.0, ROOT.1);
+    admin.good("CreateTable", &schema("Tab"));
+    let mut ann = Signed::new(&server, ANN.0, ANN.1);
+    ann.good("PutItem", &item("ann#1"));
+    for (operation, body) in [("PutItem", item("ben#1")), ("ListTables", json!({}))] {
+        let answer = ann.call(operation, &body);
+        assert!(answer.text().contains("AccessDeniedException"), "{operation}: {}", answer.text());
+    }
+    let answer = Signed::new(&server, "local", "local").call("ListTables", &json!({}));
+    assert!(answer.text().contains("UnrecognizedClientException"), "{}", answer.text());
+    assert_eq!(Connection::open(&server).send("POST", &[], b"{}").status / 100, 4);
+}
+
+#[test]
+fn an_export_applies_without_change_and_differences_are_shown_and_made() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = written(folder.path(), "users.json", &users());
+    let server = Server::start(&["--in-memory", "--access", &file]);
+    let apply = |arguments: &[&str]| access(Some(&server), &[&["apply"], arguments].concat());
+    assert_eq!(said(&apply(&[&file])), "nothing to change: account 123456789012 is as the file says\n");
+    let exported = said(&access(Some(&server), &["export"]));
+    let export = folder.path().join("export.json");
+    std::fs::write(&export, &exported).unwrap();
+    let export = export.to_str().unwrap();
+    assert!(!exported.contains(ANN.1) && exported.contains(ANN.0), "{exported}");
+    for prune in [&[export][..], &[export, "--prune"]] {
+        assert_eq!(said(&apply(prune)), "nothing to change: account 123456789012 is as the file says\n");
+    }
+
+    let mut changed = users();
+    changed["users"]["ben"] = json!({"attached": ["own-items"],
+        "keys": [{"id": "AKIABEN0000000000001", "secret_variable": "KW_NO_SUCH_VARIABLE"}]});
+    let more = written(folder.path(), "more.json", &changed);
+    let dry = said(&apply(&[&more, "--dry-run"]));
+    assert!(dry.contains("would create user ben\n") && dry.ends_with("3 changes, none made\n"), "{dry}");
+    let fault = complaint(&apply(&[&more]));
+    assert!(fault.contains("KW_NO_SUCH_VARIABLE has no secret"), "{fault}");
+    changed["users"]["ben"]["keys"][0] =
+        json!({"id": "AKIABEN0000000000001", "secret_in_plain_text": "the-secret-of-ben-here"});
+    changed["policies"]["own-items"]["document"]["Statement"][0]["Action"] = json!(["dynamodb:GetItem"]);
+    let users = changed["users"].as_object_mut().unwrap();
+    users["ann"].as_object_mut().unwrap().remove("groups");
+    users.get_mut("ann").unwrap()["tags"] = json!({"team": "b"});
+    let more = written(folder.path(), "more.json", &changed);
+    let made = said(&apply(&[&more]));
+    let expected = [
+        "change policy own-items",
+        "tag user ann",
+        "create user ben",
+        "attach arn:aws:iam::123456789012:policy/own-items to user ben",
+        "create key AKIABEN0000000000001 of user ben",
+        "5 changes made in account 123456789012",
+    ];
+    assert_eq!(made.lines().collect::<Vec<_>>(), expected);
+    assert_eq!(
+        Signed::new(&server, "AKIABEN0000000000001", "the-secret-of-ben-here")
+            .sts("GetCallerIdentity", &[])
+            .status,
+        200
+    );
+
+    let fault = complaint(&apply(&[&file, "--prune"]));
+    assert!(fault.contains("pass --yes"), "{fault}");
+    let pruned = said(&apply(&[&file, "--prune", "--yes"]));
+    assert!(
+        pruned.contains("delete user ben\n") && pruned.contains("add to group readers the user ann\n"),
+        "{pruned}"
+    );
+    assert_eq!(
+        said(&apply(&[&file, "--prune"])),
+        "nothing to change: account 123456789012 is as the file says\n"
+    );
+}
+
+#[test]
+fn an_export_makes_another_server_alike_once_it_says_the_secrets() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = written(folder.path(), "users.json", &users());
+    let first = Server::start(&["--in-memory", "--access", &file]);
+    let exported = said(&access(Some(&first), &["export"]));
+    let other = folder.path().join("other.json");
+    std::fs::write(&other, &exported).unwrap();
+    let fault = Server::try_start(&["--in-memory", "--access", other.to_str().unwrap()]).err().unwrap();
+    assert!(fault.contains("users.admin.keys: the account has no key AKIAADMIN00000000001"), "{fault}");
+    let mut told: serde_json::Value = serde_json::from_str(&exported).unwrap();
+    told["users"]["admin"]["keys"] = users()["users"]["admin"]["keys"].clone();
+    told["users"]["ann"]["keys"] = users()["users"]["ann"]["keys"].clone();
+    let told = written(folder.path(), "told.json", &told);
+    let second = Server::start(&["--in-memory", "--access", &told]);
+    assert_eq!(said(&access(Some(&second), &["export"])), exported);
+}
+
+#[test]
+fn a_bad_file_is_refused_with_its_place_and_what_to_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let start = |change: &dyn Fn(&mut serde_json::Value)| {
+        let mut users = users();
+        change(&mut users);
+        let file = written(folder.path(), "bad.json", &users);
+        Server::try_start(&["--in-memory", "--access", &file]).err().unwrap()
+    };
+    let cases: [(&dyn Fn(&mut serde_json::Value), &str); 7] = [
+        (&|users| users["user"] = json!({}), "user: is not known here: write one of account, policies"),
+        (
+            &|users| users["users"]["ann"]["attached"] = json!(["gone"]),
+            "users.ann.attached[0]: the file has no policy \"gone\"",
+        ),
+        (&|users| users["users"]["Ann"] = json!({}), "this name is there already"),
+        (
+            &|users| drop(users["roles"]["nightly"].as_object_mut().unwrap().remove("trust")),
+            "roles.nightly: has no trust",
+        ),
+        (
+            &|users| users["users"]["ann"]["keys"][0]["secret_file"] = "x".into(),
+            "users.ann.keys[0]: has several secrets",
+        ),
+        (
+            &|users| users["users"]["admin"]["keys"][0] = json!({"id": ROOT.0, "secret_file": "none"}),
+            "cannot read the secret in",
+        ),
+        (
+            &|users| users["policies"]["own-items"]["document"]["Statement"][0]["Effect"] = "allow".into(),
+            "policies.own-items.document: Effect must be \"Allow\" or \"Deny\"",
+        ),
+    ];
+    for (change, expected) in cases {
+        let fault = start(change);
+        assert!(fault.contains(expected), "{expected}: {fault}");
+    }
+}
+
+#[test]
+fn a_stored_key_keeps_its_secret_and_the_file_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("data");
+    let data = data.to_str().unwrap();
+    let file = written(folder.path(), "users.json", &users());
+    let server = Server::start(&["--data", data, "--access", &file]);
+    server.kill();
+    let server = Server::start(&["--data", data, "--access", &file]);
+    assert_eq!(Signed::new(&server, ANN.0, ANN.1).sts("GetCallerIdentity", &[]).status, 200);
+    server.kill();
+    let mut changed = users();
+    changed["users"]["ann"]["keys"][0]["secret_in_plain_text"] = "another-secret-of-ann".into();
+    let file = written(folder.path(), "users.json", &changed);
+    let fault = Server::try_start(&["--data", data, "--access", &file]).err().unwrap();
+    assert!(fault.contains("users.ann.keys: the store has another secret for the key"), "{fault}");
+}
+
+#[test]
+fn servers_with_one_token_key_know_each_others_sessions() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = written(folder.path(), "users.json", &users());
+    let key = folder.path().join("token.key");
+    std::fs::write(&key, "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=\n").unwrap();
+    #[cfg(unix)]
+    std::fs::set_permissions(&key, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+    let key = key.to_str().unwrap();
+    let shared = || Server::start(&["--in-memory", "--access", &file, "--session-token-key", key]);
+    let (first, second) = (shared(), shared());
+    let own = Server::start(&["--in-memory", "--access", &file]);
+    let mut admin = Signed::new(&first, ROOT.0, ROOT.1);
+    let role = [("RoleArn", "arn:aws:iam::123456789012:role/nightly"), ("RoleSessionName", "s")];
+    let taken = admin.sts("AssumeRole", &role);
+    assert_eq!(taken.status, 200, "{}", taken.text());
+    let session = |server: &Server| {
+        let (id, secret) = (element(&taken, "AccessKeyId"), element(&taken, "SecretAccessKey"));
+        let mut signed = Signed::new(server, &id, &secret).with_token(element(&taken, "SessionToken"));
+        signed.call("ListTables", &json!({}))
+    };
+    for server in [&first, &second] {
+        assert_eq!(session(server).status, 200, "{}", session(server).text());
+    }
+    assert!(session(&own).text().contains("UnrecognizedClientException"), "{}", session(&own).text());
+    let alone = Server::try_start(&["--in-memory", "--session-token-key", key]).err().unwrap();
+    assert!(alone.contains("--session-token-key needs --credentials or --access"), "{alone}");
+}
+
+#[test]
+fn a_decision_is_explained_by_files_and_by_a_server_alike() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = written(folder.path(), "users.json", &users());
+    let server = Server::start(&["--in-memory", "--access", &file]);
+    Signed::new(&server, ROOT.0, ROOT.1).good("CreateTable", &schema("Tab"));
+    let get = r#"{"TableName": "Tab", "Key": {"pk": {"S": "ben#1"}, "sk": {"S": "s"}}}"#;
+    let ask = ["explain", "--principal", "user/ann", "GetItem", get];
+    let of_server = access(Some(&server), &ask);
+    let of_file = access(None, &[&ask[..], &["--access", &file, "--partition-key", "pk"]].concat());
+    assert_eq!(
+        (of_server.status.code(), of_file.status.code()),
+        (Some(1), Some(1)),
+        "{of_server:?} {of_file:?}"
+    );
+    let text = String::from_utf8_lossy(&of_server.stdout);
+    assert_eq!(text, String::from_utf8_lossy(&of_file.stdout));
+    assert_eq!(
+        text,
+        "dynamodb:GetItem on arn:aws:dynamodb:eu-west-1:123456789012:table/Tab\n  denied: no identity-based policy \
+         allows it\n    statement 1 (Own) of policy arn:aws:iam::123456789012:policy/own-items, attached to group \
+         readers, Allow: ForAllValues:StringLike of dynamodb:LeadingKeys wants ${aws:username}#*, the request has \
+         ben#1\n"
+    );
+    let own = get.replace("ben#1", "ann#1");
+    let allowed = access(Some(&server), &["explain", "--principal", "user/ann", "GetItem", &own]);
+    assert!(said(&allowed).contains("\n  allowed\n"), "{allowed:?}");
+    let put = access(
+        Some(&server),
+        &["explain", "--principal", "role/nightly", "PutItem", r#"{"TableName": "Tab"}"#],
+    );
+    let text = String::from_utf8_lossy(&put.stdout).into_owned();
+    assert!(
+        text.starts_with("the request is not valid (") && text.contains("is about other actions"),
+        "{text}"
+    );
+    let nobody = access(Some(&server), &["explain", "--principal", "user/nobody", "GetItem", get]);
+    assert_eq!(nobody.status.code(), Some(2));
+    assert!(complaint(&nobody).contains("there is no user called nobody"), "{nobody:?}");
+}
