@@ -19,11 +19,6 @@ pub(crate) struct EndpointArguments {
 }
 
 impl EndpointArguments {
-    /// Whether the command line names an endpoint.
-    pub(crate) fn is_named(&self) -> bool {
-        self.endpoint.is_some()
-    }
-
     /// The endpoint that they or the settings name.
     pub(crate) fn target(&self) -> Result<Target, Failure> {
         named_endpoint(self.endpoint.as_ref())

@@ -49,14 +49,16 @@ pub(super) fn run(arguments: &ApplyArguments) -> Result<(), Failure> {
             return Ok(());
         }
         if arguments.dry_run {
-            steps.iter().for_each(|step| output::say(&format!("would {}", inline(&step.text))));
+            for step in &steps {
+                output::say(&format!("would {}", inline(&step.text)));
+            }
             output::say(&format!("{} changes, none made", steps.len()));
             return Ok(());
         }
         let steps = apply::with_secrets(steps, &arguments.file)?;
         match prune {
             Prune::All if !arguments.yes => {
-                confirm_always(&target, "this deletes what the file does not name")?
+                confirm_always(&target, "this deletes what the file does not name")?;
             }
             Prune::All => {}
             Prune::Nothing => confirm(&target, "this changes users and policies")?,

@@ -83,21 +83,18 @@ pub(super) fn run(arguments: &ExplainArguments) -> Result<ExitCode, Failure> {
 
 fn explain(arguments: &ExplainArguments) -> Result<ExitCode, Failure> {
     let body = arguments.request.as_bytes();
-    let found = match &arguments.access {
-        Some(path) => {
-            let file = read(path)?;
-            Found {
-                principals: file.principals,
-                account: file.account.unwrap_or_else(|| DEFAULT_ACCOUNT.to_owned()),
-                region: aws_settings::region(None)?,
-                tables: Tables::Any(arguments.partition_key.clone()),
-            }
+    let found = if let Some(path) = &arguments.access {
+        let file = read(path)?;
+        Found {
+            principals: file.principals,
+            account: file.account.unwrap_or_else(|| DEFAULT_ACCOUNT.to_owned()),
+            region: aws_settings::region(None)?,
+            tables: Tables::Any(arguments.partition_key.clone()),
         }
-        None => {
-            let target = arguments.endpoint.target()?;
-            let names = scene::tables(arguments.operation, body);
-            block_on(async { of_server(&mut arguments.endpoint.connect(&target).await?, &names).await })?
-        }
+    } else {
+        let target = arguments.endpoint.target()?;
+        let names = scene::tables(arguments.operation, body);
+        block_on(async { of_server(&mut arguments.endpoint.connect(&target).await?, &names).await })?
     };
     let now = environment::now().0;
     let session = (found.account.as_str(), arguments.session_name.as_str());
