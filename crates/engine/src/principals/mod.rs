@@ -19,8 +19,8 @@ mod keys;
 mod lookup;
 mod managed;
 mod quotas;
-mod trust;
 mod simulate;
+mod trust;
 mod view;
 
 use keywright_semantics::error::Error;
