@@ -1,8 +1,8 @@
 //! Turns: requests with large answers enter the engine in a fair order of their principals.
 //!
-//! Each of them takes memory for its answer and a noticeable time of a processor, so only some are executed at
-//! a time. Where they queue, principals take turns, and one principal never has all places: its hundreds of
-//! Scans make another one's wait for a few of them only. It does not know what a request does.
+//! Each of them takes memory for its answer and a noticeable time of a processor, so only some are executed
+//! at a time. Where they queue, principals take turns, and one principal never has all places: its hundreds
+//! of Scans make another one's wait for a few of them only. It does not know what a request does.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,7 +16,7 @@ const LEFT_SHARE: usize = 4;
 /// Who makes a request: the ARN of a user or session, or the account.
 pub(crate) type Who = Arc<str>;
 
-/// The places. Invariant: whoever waits has no place that it may take.
+/// The places. Invariant: a principal whose requests wait has no place that it may take.
 #[derive(Debug)]
 pub(crate) struct Turns {
     places_of_one: usize,
