@@ -159,14 +159,14 @@ async fn next_frame(
         return Ok(come);
     }
     let begun = environment::instant();
-    let left = patience(received_bytes).saturating_sub(*waited);
+    let left = wait_max(received_bytes).saturating_sub(*waited);
     let come = tokio::time::timeout(left, frame).await.map_err(|_elapsed| BodyFault::TooSlow)?;
     *waited = waited.saturating_add(environment::instant().saturating_duration_since(begun));
     Ok(come)
 }
 
 /// How long the server waits in all for the part after the first so many bytes.
-fn patience(received_bytes: usize) -> Duration {
+fn wait_max(received_bytes: usize) -> Duration {
     let seconds = u64::try_from(received_bytes).unwrap_or(u64::MAX) / BODY_BYTES_PER_SECOND_MIN;
     BODY_GRACE.max(Duration::from_secs(seconds))
 }
@@ -224,7 +224,7 @@ mod tests {
     #[test]
     fn a_body_has_its_grace_time_and_then_a_second_for_each_kibibyte() {
         for (bytes, seconds) in [(0, 5), (1, 5), (5 * 1024, 5), (6 * 1024, 6), (60 * 1024, 60)] {
-            assert_eq!(patience(bytes), Duration::from_secs(seconds), "{bytes}");
+            assert_eq!(wait_max(bytes), Duration::from_secs(seconds), "{bytes}");
         }
     }
 
