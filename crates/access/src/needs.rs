@@ -138,6 +138,40 @@ pub const fn crosses_accounts(operation: Operation) -> bool {
     )
 }
 
+/// Whether an action may name a resource of another account.
+pub const fn action_crosses_accounts(action: Touched) -> bool {
+    match action {
+        Touched::Operation(operation) => crosses_accounts(operation),
+        Touched::ConditionCheckItem => true,
+        Touched::PartiqlDelete
+        | Touched::PartiqlInsert
+        | Touched::PartiqlSelect
+        | Touched::PartiqlUpdate
+        | Touched::EventSources(_)
+        | Touched::Monitoring(_)
+        | Touched::Scaling(_) => false,
+    }
+}
+
+/// The account in a resource's ARN, if it is another one than this.
+pub fn foreign_owner<'t>(resource: &'t Resource<'_>, account: &str) -> Option<&'t str> {
+    let text: &'t str = match resource {
+        Resource::Table(text)
+        | Resource::Index { table: text, .. }
+        | Resource::Account { only: Some(text) }
+        | Resource::Stream(text)
+        | Resource::Backup(text)
+        | Resource::Transfer(text) => text,
+        Resource::Account { only: None }
+        | Resource::ShardIterator(_)
+        | Resource::Unnamed
+        | Resource::Nothing => return None,
+    };
+    let mut fields = text.strip_prefix("arn:")?.splitn(5, ':').skip(1);
+    let (service, owner) = (fields.next()?, fields.nth(1)?);
+    (service == "dynamodb" && !owner.is_empty() && owner != account).then_some(owner)
+}
+
 /// The actions on items that a new replica needs on both tables, in addition to its own.
 pub const ITEM_ACTIONS_OF_REPLICA: [Operation; 6] = [
     Operation::DeleteItem,
@@ -214,6 +248,28 @@ mod tests {
             one(Operation::Query, Resource::of_table(foreign, Some("I"))),
             [format!("dynamodb:Query {foreign}/index/I")]
         );
+    }
+
+    #[test]
+    fn a_resource_of_another_account_has_a_foreign_owner() {
+        let own = SCOPE.account;
+        let owner = |arn: &'static str| {
+            let owner = foreign_owner(&Resource::of_arn(arn), own).map(str::to_owned);
+            assert_eq!(foreign_owner(&Resource::Backup(arn.into()), own), owner.as_deref());
+            owner
+        };
+        assert_eq!(owner("arn:aws:dynamodb:eu-west-1:999999999999:table/T").as_deref(), Some("999999999999"));
+        let stream = "arn:aws:dynamodb:eu-west-1:999999999999:table/T/stream/2026-01-01T00:00:00.000";
+        assert_eq!(owner(stream).as_deref(), Some("999999999999"));
+        for arn in [
+            "T",
+            "arn:aws:dynamodb:eu-west-1:123456789012:table/T",
+            "arn:aws:s3:eu-west-1:999999999999:table/T",
+            "arn:aws:dynamodb:eu-west-1::table/T",
+            "arn:aws:dynamodb",
+        ] {
+            assert_eq!(owner(arn), None, "{arn}");
+        }
     }
 
     #[test]

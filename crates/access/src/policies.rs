@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use keywright_semantics::messages::access::PolicyLayer;
 
-use crate::document::{Document, Statement};
+use crate::document::{Document, PolicyKind, Statement};
 
 /// A document with the name by which explanations call it.
 #[derive(Clone, Debug)]
@@ -22,6 +22,28 @@ impl Policy {
     pub fn new(name: impl Into<String>, document: Document) -> Self {
         Self { name: name.into(), document }
     }
+}
+
+/// A policy that denies everything: what stands for a stored text that this release does not understand.
+const fn deny_all(kind: PolicyKind) -> &'static str {
+    match kind {
+        PolicyKind::Identity | PolicyKind::Boundary | PolicyKind::Session => {
+            r#"{"Version":"2012-10-17","Statement":{"Effect":"Deny","Action":"*","Resource":"*"}}"#
+        }
+        PolicyKind::Table | PolicyKind::Stream => {
+            r#"{"Version":"2012-10-17",
+                "Statement":{"Effect":"Deny","Principal":"*","Action":"*","Resource":"*"}}"#
+        }
+        PolicyKind::Trust => {
+            r#"{"Version":"2012-10-17","Statement":{"Effect":"Deny","Principal":"*","Action":"*"}}"#
+        }
+    }
+}
+
+/// A stored policy, compiled. A text that was checked when it was stored is understood.
+pub fn compiled_policy(name: &str, text: &str, kind: PolicyKind) -> Arc<Policy> {
+    let document = Document::parse(text, kind).or_else(|_| Document::parse(deny_all(kind), kind));
+    Arc::new(Policy::new(name, document.expect("our own policy is one")))
 }
 
 /// The policies that bind one request.

@@ -2,17 +2,19 @@
 //!
 //! It reads requests and their outcomes; what they consume is counted where it is charged.
 
+use std::borrow::Cow;
+
 use keywright_semantics::error::{CancellationReason, Error, ErrorDetail, ErrorKind};
-use keywright_semantics::request::Request;
+use keywright_semantics::request::{Request, TableRef};
 use keywright_semantics::response::Response;
-use keywright_semantics::touches::Touches;
+use keywright_semantics::touches::{Touch, Touches};
 use keywright_store::Store;
 
 use crate::metrics::figures::{Facet, PER_UNIT, TableFigures};
 use crate::metrics::series::Place;
 use crate::state::Engine;
 use crate::streams;
-use crate::support::env::Namespace;
+use crate::support::env::{Caller, Namespace};
 
 /// Further dimensions of a request on items.
 fn facet(request: &Request, touches: &Touches<'_>) -> Facet {
@@ -92,23 +94,34 @@ fn count_failure(figures: &mut TableFigures, name: &'static str, facet: &Facet, 
 /// their own tables.
 fn count_reasons<S: Store>(
     engine: &Engine<S>,
-    namespace: &Namespace,
+    caller: &Caller,
     (request, error): (&Request, &Error),
     now_ms: u64,
 ) {
     let ErrorDetail::Reasons(reasons) = error.detail.as_ref() else { return };
     let touches = request.resources();
     for (touch, reason) in touches.as_slice().iter().zip(reasons) {
-        let Some(table) = touch.resource.table_name() else { continue };
+        let Some((namespace, table)) = place(caller, touch) else { continue };
         let failed = matches!(reason, CancellationReason::ConditionalCheckFailed { .. });
         let conflict = matches!(reason, CancellationReason::TransactionConflict);
         if failed || conflict {
-            add(engine, namespace, table, now_ms, |figures| {
+            add(engine, &namespace, table, now_ms, |figures| {
                 figures.events.failed_conditions += u64::from(failed);
                 figures.events.conflicts += u64::from(conflict);
             });
         }
     }
+}
+
+/// The namespace and the name of the table that one of several touches is about.
+fn place<'c>(caller: &'c Caller, touch: &'c Touch<'_>) -> Option<(Cow<'c, Namespace>, &'c str)> {
+    let name = touch.resource.table_name()?;
+    let by_arn = touch.resource.table_as_sent().filter(|sent| *sent != name);
+    let namespace = match by_arn.and_then(|arn| TableRef::parse(arn).ok()) {
+        Some(table) => caller.namespace_of(&table),
+        None => Cow::Borrowed(&caller.namespace),
+    };
+    Some((namespace, name))
 }
 
 /// Adds to the figures of a table, if there is such a table.
@@ -131,11 +144,12 @@ fn add<S: Store>(
 #[inline]
 pub(crate) fn answered<S: Store>(
     engine: &Engine<S>,
-    namespace: &Namespace,
+    caller: &Caller,
     request: &Request,
     outcome: &Result<Response, Error>,
     started_us: u64,
 ) {
+    let namespace = &caller.namespace;
     let ended_us = engine.env().now_us();
     let elapsed_us = ended_us.saturating_sub(started_us);
     let now_ms = ended_us / 1000;
@@ -150,7 +164,7 @@ pub(crate) fn answered<S: Store>(
         if is_users(error.kind) {
             refused_at(engine, namespace, now_ms);
         }
-        count_reasons(engine, namespace, (request, error), now_ms);
+        count_reasons(engine, caller, (request, error), now_ms);
     }
     let name = request.operation().name();
     let count = |figures: &mut TableFigures, facet: &Facet| match outcome {
@@ -175,12 +189,11 @@ pub(crate) fn answered<S: Store>(
             }
         }
         Touches::Several(touches) => {
-            let mut tables: Vec<&str> =
-                touches.iter().filter_map(|touch| touch.resource.table_name()).collect();
+            let mut tables: Vec<_> = touches.iter().filter_map(|touch| place(caller, touch)).collect();
             tables.sort_unstable();
             tables.dedup();
-            for table in tables {
-                add(engine, namespace, table, now_ms, |figures| count(figures, &facet));
+            for (namespace, table) in tables {
+                add(engine, &namespace, table, now_ms, |figures| count(figures, &facet));
             }
         }
     }

@@ -125,7 +125,7 @@ impl<S: Store> Engine<S> {
         } else {
             self.run(caller, &request).await
         };
-        answered::answered(self, &caller.namespace, &request, &outcome, started_us);
+        answered::answered(self, caller, &request, &outcome, started_us);
         outcome
     }
 
@@ -262,6 +262,13 @@ impl<S: Store> Engine<S> {
             Request::ListStreams(request) => streams::list_streams(self, namespace, request),
             Request::ListTables(request) => Ok(tables::list::run(self, namespace, request)),
             Request::ListTagsOfResource(request) => tables::tags::list(self, namespace, request),
+            Request::DeleteResourcePolicy(request) => {
+                Box::pin(tables::policies::delete(self, namespace, request)).await
+            }
+            Request::GetResourcePolicy(request) => tables::policies::get(self, namespace, request),
+            Request::PutResourcePolicy(request) => {
+                Box::pin(tables::policies::put(self, namespace, request)).await
+            }
             Request::TagResource(request) => Box::pin(tables::tags::tag(self, namespace, request)).await,
             Request::DescribeTimeToLive(request) => tables::ttl::describe(self, namespace, request),
             Request::UpdateTimeToLive(request) => {

@@ -113,15 +113,13 @@ pub use jobs::{
     RollbackRequest, Row, RowPage, Sealed, SourceError,
 };
 pub use partiql::Addressed;
-pub use principals::{
-    FoundKey, FoundPrincipal, FoundRole, HeldPolicies, SessionKey, Subject, built_in_policy, compiled_policy,
-};
+pub use principals::{FoundKey, FoundPrincipal, FoundRole, HeldPolicies, SessionKey, Subject, built_in_policy};
 pub use sets::{
     BegunRestore, BegunSet, NewSet, RestoreFault, RestoredTable, SetFault, SetPage, SetTable, Wanted,
 };
 pub use state::{Engine, Heat, HotItem, HotKey, KeepingFigures, PartitionHeat, Trial, TrialArm, TrialPart};
 pub use support::config::{BranchLimits, CountedTogether, EngineConfig};
-pub use support::env::{AccountId, Caller, Env, Limited, Namespace, Principal, Region};
+pub use support::env::{AccountId, Caller, Env, Limited, Namespace, Principal, Reach, Region};
 pub use support::image_memory::ImageMemory;
 pub use support::lane::{Aside, Lane, Presence};
 pub use support::observer::Observer;

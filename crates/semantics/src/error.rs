@@ -56,6 +56,8 @@ pub enum ErrorKind {
     MissingAuthenticationToken,
     /// Point-in-time recovery of the table is disabled.
     PointInTimeRecoveryUnavailable,
+    /// The table or stream has no policy, or not the one that the client expects.
+    PolicyNotFound,
     /// The table or index is over its provisioned throughput.
     ProvisionedThroughputExceeded,
     /// The request's body exceeds the size limit.
@@ -96,7 +98,7 @@ pub enum ErrorKind {
 
 impl ErrorKind {
     /// All kinds, in their order.
-    pub const ALL: [Self; 41] = [
+    pub const ALL: [Self; 42] = [
         Self::AccessDenied,
         Self::BackupInUse,
         Self::BackupNotFound,
@@ -120,6 +122,7 @@ impl ErrorKind {
         Self::LimitExceeded,
         Self::MissingAuthenticationToken,
         Self::PointInTimeRecoveryUnavailable,
+        Self::PolicyNotFound,
         Self::ProvisionedThroughputExceeded,
         Self::RequestEntityTooLarge,
         Self::RequestLimitExceeded,

@@ -405,6 +405,15 @@ pub struct Endpoint {
     pub cache_period_in_minutes: u64,
 }
 
+/// The response of GetResourcePolicy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GetResourcePolicyOutput {
+    /// The document in its canonical form.
+    pub policy: String,
+    /// The revision of the policy.
+    pub revision_id: String,
+}
+
 /// The response of ListTagsOfResource.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListTagsOfResourceOutput {
@@ -679,6 +688,8 @@ pub enum Response {
     CreateTable(Box<TableDescription>),
     DeleteBackup(Box<BackupDescription>),
     DeleteItem(WriteItemOutput),
+    /// The revision of the policy that was removed, or of an earlier removal.
+    DeleteResourcePolicy(Option<String>),
     DeleteTable(Box<TableDescription>),
     DescribeBackup(Box<BackupDescription>),
     DescribeBulkOperation(Box<BulkOperationDescription>),
@@ -699,6 +710,7 @@ pub enum Response {
     ExportTableToPointInTime(Box<ExportDescription>),
     GetItem(GetItemOutput),
     GetRecords(GetRecordsOutput),
+    GetResourcePolicy(GetResourcePolicyOutput),
     /// The shard iterator.
     GetShardIterator(String),
     ImportTable(Box<ImportDescription>),
@@ -711,6 +723,8 @@ pub enum Response {
     ListTables(ListTablesOutput),
     ListTagsOfResource(ListTagsOfResourceOutput),
     PutItem(WriteItemOutput),
+    /// The revision of the policy.
+    PutResourcePolicy(String),
     Query(PageOutput),
     RestoreTableFromBackup(Box<TableDescription>),
     RestoreTableToPointInTime(Box<TableDescription>),
@@ -766,6 +780,8 @@ impl Response {
             | Self::ExportTableToPointInTime(_)
             | Self::DisableKinesisStreamingDestination(_)
             | Self::EnableKinesisStreamingDestination(_)
+            | Self::DeleteResourcePolicy(_)
+            | Self::GetResourcePolicy(_)
             | Self::GetShardIterator(_)
             | Self::ImportTable(_)
             | Self::ListBackups(_)
@@ -776,6 +792,7 @@ impl Response {
             | Self::ListStreams(_)
             | Self::ListTables(_)
             | Self::ListTagsOfResource(_)
+            | Self::PutResourcePolicy(_)
             | Self::RestoreTableFromBackup(_)
             | Self::RestoreTableToPointInTime(_)
             | Self::StartBulkPutItems(_)

@@ -183,6 +183,19 @@ impl<'r> Touches<'r> {
         Self::Several(touches)
     }
 
+    /// A new table. One with tags is tagged too, and one with a policy gets it in the caller's name.
+    pub fn create_table(table: Resource<'r>, has_tags: bool, has_policy: bool) -> Self {
+        let create = Touch::own(Operation::CreateTable, table);
+        if !has_tags && !has_policy {
+            return Self::One(create);
+        }
+        let more = [(has_tags, Operation::TagResource), (has_policy, Operation::PutResourcePolicy)];
+        let more = more.into_iter().filter(|(is_asked, _)| *is_asked);
+        let more: Vec<_> =
+            more.map(|(_, operation)| Touch::own(operation, create.resource.clone())).collect();
+        Self::Several([create].into_iter().chain(more).collect())
+    }
+
     /// The entries.
     pub fn as_slice(&self) -> &[Touch<'r>] {
         match self {

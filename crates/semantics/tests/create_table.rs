@@ -143,10 +143,6 @@ fn what_this_server_does_not_have_is_refused_by_name() {
         ),
         (Parts { vector_indexes: Some(Vec::new()), ..table(&[]) }, "P:List of VectorIndexes is empty"),
         (
-            Parts { resource_policy: Some("{}".into()), ..table(&[]) },
-            "P:ResourcePolicy is not supported by this server, which has no resource policies",
-        ),
-        (
             Parts { global_table_source_arn: Some("a".into()), ..table(&[]) },
             "P:GlobalTableSourceArn is not supported by this server, which has no replicas in other regions",
         ),

@@ -350,7 +350,8 @@ impl Studio {
         }
         let namespace = Namespace { account: AccountId::from(account), region: Region::from(region) };
         let signer = session.as_ref().map(|session| session.principal.clone());
-        let caller = Caller { namespace, principal: signer.unwrap_or(Principal::Account) };
+        let principal = signer.unwrap_or(Principal::Account);
+        let caller = Caller { principal, ..Caller::account(namespace) };
         let portion = session.as_ref().map(|session| self.portions.of(&session.account));
         let user_agent = head.headers.get(USER_AGENT).and_then(visible).map(Arc::from);
         let pass = session.as_ref().and_then(|session| session.pass.clone());

@@ -60,7 +60,7 @@ operations! {
     CreateTable DynamoDb Yes;
     DeleteBackup DynamoDb Yes;
     DeleteItem DynamoDb Yes;
-    DeleteResourcePolicy DynamoDb No;
+    DeleteResourcePolicy DynamoDb Yes;
     DeleteTable DynamoDb Yes;
     DescribeBackup DynamoDb Yes;
     DescribeBulkOperation DynamoDb Yes;
@@ -82,7 +82,7 @@ operations! {
     ExecuteTransaction DynamoDb Yes;
     ExportTableToPointInTime DynamoDb Yes;
     GetItem DynamoDb Yes;
-    GetResourcePolicy DynamoDb No;
+    GetResourcePolicy DynamoDb Yes;
     ImportTable DynamoDb Yes;
     ListBackups DynamoDb Yes;
     ListBulkOperations DynamoDb Yes;
@@ -93,7 +93,7 @@ operations! {
     ListTables DynamoDb Yes;
     ListTagsOfResource DynamoDb Yes;
     PutItem DynamoDb Yes;
-    PutResourcePolicy DynamoDb No;
+    PutResourcePolicy DynamoDb Yes;
     Query DynamoDb Yes;
     RestoreTableFromBackup DynamoDb Yes;
     RestoreTableToPointInTime DynamoDb Yes;

@@ -36,6 +36,13 @@ pub enum DocumentFault {
     Actions(Vec<String>),
     /// A resource that is neither `*` nor an ARN.
     Resource(String),
+    /// A resource of `DynamoDB` that a document of this kind cannot name.
+    RelativeId {
+        /// The last field of the ARN.
+        id: String,
+        /// The ARN.
+        arn: String,
+    },
     /// A principal of no known form.
     Principal(String),
     /// A value that a condition's operator cannot read.
@@ -71,7 +78,7 @@ impl DocumentFault {
             Self::SameSid(_) => messages::SAME_SID.to_owned(),
             Self::ActionPrefix(_) => messages::ACTION_PREFIX.to_owned(),
             Self::Actions(_) => messages::NOT_AN_ACTION_OF_STS.to_owned(),
-            Self::Resource(text) => messages::not_an_arn(text),
+            Self::Resource(text) | Self::RelativeId { arn: text, .. } => messages::not_an_arn(text),
             Self::Principal(text) => messages::invalid_principal(text),
         }
     }
@@ -91,6 +98,7 @@ impl DocumentFault {
             Self::ActionPrefix(action) => messages::invalid_actions(std::slice::from_ref(action)),
             Self::Actions(actions) => messages::invalid_actions(actions),
             Self::Resource(text) => messages::not_an_arn(text),
+            Self::RelativeId { id, arn } => messages::invalid_relative_id(id, arn),
         };
         messages::invalid_document(&detail)
     }
@@ -116,6 +124,10 @@ impl DocumentFault {
                 format!("a document of this kind cannot name the actions {}", actions.join(", "))
             }
             Self::Resource(text) => format!("the resource `{text}` is neither `*` nor an ARN"),
+            Self::RelativeId { id, arn } => format!(
+                "the resource `{arn}` names `{id}`: write a table, an index of a table in its table's policy, or a \
+                 stream in the stream's own policy"
+            ),
             Self::Principal(text) => format!(
                 "the principal {text} is neither `*`, nor an account, nor the ARN of a user, role or session"
             ),

@@ -3,6 +3,7 @@
 //! Sources: IAM user guide, grammar of the JSON policy language; DynamoDB developer guide, resource-based
 //! policies. It does not know who has a policy.
 
+mod canonical;
 mod fault;
 mod json;
 mod kind;
@@ -15,6 +16,7 @@ mod statement;
 
 use crate::action::ActionSet;
 
+pub use canonical::{are_same, canonical};
 pub use fault::DocumentFault;
 pub(crate) use json::Json;
 pub use kind::PolicyKind;

@@ -13,6 +13,7 @@ use super::principals::Principals;
 use super::statement::{Actions, Effect, Listed, Resources, Statement};
 use super::{Document, Version};
 use crate::action::{ActionSet, Service, Verb};
+use crate::arn::Arn;
 use crate::arn_pattern::ArnPattern;
 use crate::condition::{Condition, Operator};
 use crate::context::Key;
@@ -257,7 +258,22 @@ impl Form {
             ArnPattern::parse(text, self.variables()).map_err(|_| DocumentFault::Resource(text.clone()))
         };
         let patterns = texts.iter().map(parse).collect::<Result<_, _>>()?;
+        texts.iter().try_for_each(|text| self.check_relative_id(text))?;
         Ok(Some(Resources { listed, texts, patterns }))
+    }
+
+    /// Policies of tables name tables and indexes, those of streams tables and streams.
+    fn check_relative_id(self, arn: &str) -> Result<(), DocumentFault> {
+        let below = match self.kind {
+            PolicyKind::Table => "index",
+            PolicyKind::Stream => "stream",
+            _ => return Ok(()),
+        };
+        let Some(Arn { service, resource, .. }) = Arn::parse(arn) else { return Ok(()) };
+        if service != "dynamodb" || is_relative_id(&resource, below) {
+            return Ok(());
+        }
+        Err(DocumentFault::RelativeId { id: resource.into_owned(), arn: arn.to_owned() })
     }
 
     fn conditions(self, members: &Members) -> Result<Vec<Condition>, DocumentFault> {
@@ -306,6 +322,22 @@ fn condition_values(value: &Json, key: &str) -> Result<Vec<String>, DocumentFaul
         Json::List(list) => list.iter().map(of).collect(),
         one => Ok(vec![of(one)?]),
     }
+}
+
+/// Whether a text is `table/NAME`, or names a thing of one kind below a table. What follows a wildcard may be
+/// anything.
+fn is_relative_id(resource: &str, below: &str) -> bool {
+    let mut segments = resource.split('/');
+    for wanted in [Some("table"), None, Some(below), None] {
+        let Some(segment) = segments.next() else { return wanted == Some(below) };
+        if segment.contains(['*', '?']) || segment.contains("${") {
+            return true;
+        }
+        if segment.is_empty() || wanted.is_some_and(|wanted| wanted != segment) {
+            return false;
+        }
+    }
+    segments.next().is_none()
 }
 
 /// Whether a text can follow the prefix of an action.

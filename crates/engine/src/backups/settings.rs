@@ -46,6 +46,7 @@ pub(super) fn creation_of(
         },
         deletion_protection: false,
         tags: BTreeMap::new(),
+        policy: None,
     })
 }
 

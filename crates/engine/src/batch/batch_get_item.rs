@@ -70,7 +70,7 @@ fn bind<'r, S: Store>(
 ) -> Result<Vec<BoundTable<'r>>, Error> {
     let mut found = Vec::with_capacity(request.tables.len());
     for asked in &request.tables {
-        found.push(engine.catalogue().lookup(&caller.namespace, &asked.table)?);
+        found.push(engine.catalogue().lookup_for(caller, &asked.table)?);
     }
     let mut seen = BTreeSet::new();
     let mut tables = Vec::with_capacity(found.len());

@@ -113,7 +113,7 @@ fn check<S: Store>(
     places: &[Place<'_>],
 ) -> Result<(), Error> {
     for table in &request.tables {
-        engine.catalogue().lookup(&caller.namespace, &table.table)?;
+        engine.catalogue().lookup_for(caller, &table.table)?;
     }
     let mut seen: BTreeSet<Bytes> = BTreeSet::new();
     for place in places {
@@ -129,7 +129,7 @@ fn bind_write<'r, S: Store>(
     caller: &Caller,
     place: Place<'r>,
 ) -> Result<Action<'r>, Error> {
-    let table = engine.catalogue().lookup(&caller.namespace, &place.table.table)?;
+    let table = engine.catalogue().lookup_for(caller, &place.table.table)?;
     let (key, effect) = match place.write {
         BatchWrite::Put(item) => {
             check_key_within(&table.schema, item)?;

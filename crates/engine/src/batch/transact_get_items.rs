@@ -74,7 +74,7 @@ fn bind<S: Store>(
 ) -> Result<(Vec<Arc<Table>>, Vec<Bytes>), Error> {
     let mut tables = Vec::with_capacity(request.gets.len());
     for get in &request.gets {
-        tables.push(engine.catalogue().lookup(&caller.namespace, &get.table)?);
+        tables.push(engine.catalogue().lookup_for(caller, &get.table)?);
     }
     let mut seen = BTreeSet::new();
     let mut bound: Vec<Result<Bytes, BindFault>> = Vec::with_capacity(tables.len());

@@ -12,6 +12,7 @@ use keywright_semantics::capacity::{HalfUnits, ReadMode, TableUsage, Usage, Writ
 use keywright_semantics::error::{CancellationReason, Error, ErrorKind};
 use keywright_semantics::limits::TRANSACTION_BYTES_MAX;
 use keywright_semantics::messages::data_plane as messages;
+use keywright_semantics::request::TableRef;
 use keywright_semantics::request::parts::{ReturnConsumedCapacity, ReturnItemCollectionMetrics};
 use keywright_semantics::request::transact_write_items::{
     RequestToken, TransactAction, TransactWrite, TransactWriteItems,
@@ -133,8 +134,8 @@ fn replay<S: Store>(
     }
     let mut meter = Meter::default();
     for (name, units) in row.reads {
-        // The name of an ARN is behind its last slash.
-        let table = name.rsplit('/').next().and_then(|name| engine.catalogue().find(&caller.namespace, name));
+        let table = TableRef::parse(&name).ok();
+        let table = table.and_then(|table| engine.catalogue().lookup_for(caller, &table).ok());
         if let Some(table) = table {
             engine.charge_read(ReadOf { table: &table, index: None }, units, Vec::new);
         }
@@ -224,7 +225,7 @@ fn bind<'r, S: Store>(
 ) -> Result<Vec<Action<'r>>, Error> {
     let mut tables = Vec::with_capacity(request.actions.len());
     for action in &request.actions {
-        tables.push(engine.catalogue().lookup(&caller.namespace, &action.table)?);
+        tables.push(engine.catalogue().lookup_for(caller, &action.table)?);
     }
     let mut bound = Vec::with_capacity(tables.len());
     for (write, table) in request.actions.iter().zip(tables) {

@@ -10,7 +10,7 @@
 
 use bytes::Bytes;
 use keywright_semantics::error::{Error, ErrorKind};
-use keywright_semantics::messages::{backup as messages, destination};
+use keywright_semantics::messages::{backup as messages, destination, resource_policy};
 use keywright_store::{Snapshot, Store, StoreError, Transaction};
 
 use super::guard::{TableChange, format_key};
@@ -52,6 +52,19 @@ pub(super) fn of_row(row: Option<&Bytes>) -> u8 {
 }
 
 impl<S: Store> Catalogue<S> {
+    /// Refuses a table's first policy while a process over the store would not judge requests by it.
+    pub(crate) async fn check_knows_policies(&self, table: &str) -> Result<(), Error> {
+        if !self.store.capabilities().is_shared {
+            return Ok(());
+        }
+        let view = self.store.snapshot().await.map_err(|fault| fault::storage(&fault))?;
+        if all_know(&view, TAGGED).await.map_err(|fault| fault::storage(&fault))? {
+            Ok(())
+        } else {
+            Err(no_policy_yet(table))
+        }
+    }
+
     /// Writes the records of a change, in the newest form that every process over the store reads, and raises
     /// the store's format if that form needs it. `stored` is the format that the transaction has read under
     /// protection.
@@ -68,6 +81,9 @@ impl<S: Store> Catalogue<S> {
         if stored < needed {
             let is_shared = self.store.capabilities().is_shared;
             if is_shared && !all_know(&**txn, needed).await.map_err(|fault| fault::storage(&fault))? {
+                if let Some(table) = txn.records().find(|table| record::has_policies(table)) {
+                    return Err(no_policy_yet(&table.name));
+                }
                 if needed > TAGGED {
                     return Err(not_yet(txn.records()));
                 }
@@ -79,6 +95,10 @@ impl<S: Store> Catalogue<S> {
         txn.write_records(record::encode);
         Ok(())
     }
+}
+
+fn no_policy_yet(table: &str) -> Error {
+    Error::new(ErrorKind::ResourceInUse, resource_policy::older_servers(table))
 }
 
 /// The error of a change that must wait until no process of an older release serves the store.

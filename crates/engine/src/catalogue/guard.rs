@@ -182,6 +182,7 @@ impl<T: Transaction> TableChange<T> {
     /// every writer that is bound to the old one conflicts.
     pub(super) fn change(&mut self, before: &Table, table: &mut Table) {
         table.version = before.version + 1;
+        table.forget_policies_of_gone_streams();
         table.check();
         table.check_follows(before);
         self.txn.protect(&record_key(table.id));

@@ -18,6 +18,8 @@ mod insights;
 mod key_map;
 pub(crate) mod names;
 mod other_rows;
+mod policies;
+mod policy_of;
 mod record;
 pub(crate) mod record_copy;
 mod refused;
@@ -29,7 +31,7 @@ mod stream_names;
 mod table;
 mod ttl;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -58,6 +60,7 @@ pub(crate) use filling::Filling;
 pub(crate) use history::{History, HistoryGeneration, RECOVERY_PERIOD_DAYS, Recovery};
 pub(crate) use insights::{InsightsPhase, InsightsState, Rule, RuleKind};
 pub(crate) use other_rows::OtherRows;
+pub(crate) use policies::{Governed, Policies};
 pub(crate) use rows::{backfill_key, next_id_key, progress_prefixes, ttl_fill_key};
 pub(crate) use shards::{NewLog, Succession};
 pub(crate) use stream::Stream;
@@ -68,7 +71,7 @@ pub(crate) use table::{
 };
 pub(crate) use ttl::{TtlGeneration, TtlState};
 
-use crate::support::env::{AccountId, Namespace, Region};
+use crate::support::env::{AccountId, Caller, Namespace, Region};
 use crate::support::fault;
 use crate::support::layout::TableId;
 use guard::TableChange;
@@ -135,6 +138,8 @@ struct Cache {
     /// Tables that a later release wrote and that are not served. They are in none of the fields above.
     refused: RefusedTables,
     sizes: RecordSizes,
+    /// The tables with a policy of their own, or of a stream.
+    with_policies: BTreeSet<TableId>,
 }
 
 /// The sizes of the records of all tables. Invariant: `total` is their sum.
@@ -210,6 +215,11 @@ impl<S: Store> Catalogue<S> {
         self.find(namespace, &table.name)
             .filter(|table| table.takes_data())
             .ok_or_else(|| self.missing(namespace, &table.name, messages::RESOURCE_NOT_FOUND.to_owned()))
+    }
+
+    /// The same in an operation on several tables, which may be of several accounts.
+    pub(crate) fn lookup_for(&self, caller: &Caller, table: &TableRef) -> Result<Arc<Table>, Error> {
+        self.lookup(&caller.namespace_of(table), table)
     }
 
     /// The table of a control operation, in any state.
@@ -607,6 +617,7 @@ impl<S: Store> Catalogue<S> {
 impl Cache {
     fn insert(&mut self, table: Arc<Table>) {
         self.streams.add(&table);
+        self.note_policies(&table);
         self.names.entry(owner(&table)).or_default().insert(table.name.clone(), table);
     }
 
@@ -619,6 +630,7 @@ impl Cache {
     /// Adds a table that has no name any more.
     fn insert_doomed(&mut self, table: Arc<Table>) {
         self.streams.add(&table);
+        self.note_policies(&table);
         self.doomed.insert(table.id, table);
     }
 
@@ -627,6 +639,16 @@ impl Cache {
             self.streams.remove(&table);
         }
         self.sizes.forget(id);
+        self.with_policies.remove(&id);
+    }
+
+    /// Notes whether a table has policies.
+    fn note_policies(&mut self, table: &Table) {
+        if table.policies.in_force.is_empty() {
+            self.with_policies.remove(&table.id);
+        } else {
+            self.with_policies.insert(table.id);
+        }
     }
 
     /// Publishes a table found in the store, unless it is known or was deleted since.
@@ -638,6 +660,7 @@ impl Cache {
             if let Some(known) = known {
                 self.streams.remove(&known);
                 self.sizes.forget(known.id);
+                self.with_policies.remove(&known.id);
             }
             self.sizes.set(table.id, bytes);
             self.insert(Arc::clone(table));
@@ -653,6 +676,7 @@ impl Cache {
             self.streams.replace(place, table);
             *place = Arc::clone(table);
             self.sizes.set(table.id, bytes);
+            self.note_policies(table);
         }
     }
 
@@ -675,9 +699,13 @@ pub(crate) fn record_bytes(table: &Table) -> usize {
     record::encode(table).len()
 }
 
-/// A table's settings in their stored form, for a backup.
+/// A table's settings in their stored form, for a backup. Policies are not among them: a restored table has
+/// none.
 pub(crate) fn stored_settings(table: &Table) -> Vec<u8> {
-    record::encode(table)
+    if table.policies == Policies::default() {
+        return record::encode(table);
+    }
+    record::encode(&Table { policies: Policies::default(), ..table.clone() })
 }
 
 /// A table's settings in words.

@@ -17,6 +17,7 @@ use super::destination::Destinations;
 use super::filling::Filling;
 use super::history::History;
 use super::insights::Insights;
+use super::policies::Policies;
 use super::stored::TableClassRecord;
 use super::ttl::TtlState;
 use crate::support::layout::{IndexId, TableId};
@@ -227,6 +228,7 @@ pub(crate) struct Table {
     pub filling: Option<Filling>,
     /// Only while a bulk put is at work.
     pub bulk_put: Option<BulkPutting>,
+    pub policies: Policies,
     /// Optional sections of the record that a later release wrote, in ascending order of their tags.
     pub later: Vec<LaterSection>,
     /// Not stored.
@@ -275,6 +277,7 @@ impl Table {
         self.logs.iter().for_each(ChangeLog::check);
         self.check_destinations();
         self.history.check();
+        self.policies.check();
         assert!(
             self.filling.is_none() || self.status == TableStatus::Creating,
             "a table that is being restored is still being created"

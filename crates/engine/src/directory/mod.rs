@@ -126,6 +126,11 @@ impl<S: Store> Directory<S> {
         known.unwrap_or_else(|| Arc::new(Account::empty(id.clone())))
     }
 
+    /// Whether an account has principals or policies of its own.
+    pub(crate) fn holds(&self, id: &AccountId) -> bool {
+        self.known().accounts.contains_key(id)
+    }
+
     /// The account and the user of an access key.
     pub(crate) fn key(&self, id: &str) -> Option<(Arc<Account>, Arc<Entity>)> {
         let known = self.known();

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use keywright_access::document::{Document, PolicyKind};
-use keywright_access::policies::Policy;
+use keywright_access::document::PolicyKind;
+use keywright_access::policies::{Policy, compiled_policy};
 use keywright_semantics::iam::names::{IamArn, Kind};
 use keywright_semantics::iam::request::{Owner, Request};
 use keywright_store::Store;
@@ -86,15 +86,6 @@ fn found(account: &Account, entity: &Entity) -> FoundPrincipal {
 /// A policy that allows nothing: what stands for a policy that is gone.
 const NOTHING: &str =
     r#"{"Version":"2012-10-17","Statement":{"Effect":"Deny","Action":"keywright:None","Resource":"*"}}"#;
-/// A policy that denies everything: what stands for a stored text that this release does not understand.
-const DENY_ALL: &str =
-    r#"{"Version":"2012-10-17","Statement":{"Effect":"Deny","Action":"*","Resource":"*"}}"#;
-
-/// A stored policy, compiled. A text that was checked when it was stored is understood.
-pub fn compiled_policy(name: &str, text: &str, kind: PolicyKind) -> Arc<Policy> {
-    let document = Document::parse(text, kind).or_else(|_| Document::parse(DENY_ALL, kind));
-    Arc::new(Policy::new(name, document.expect("our own policy is one")))
-}
 
 pub(super) fn document<'a>(account: &'a Account, arn: &str) -> Option<&'a str> {
     let own = account.policy(arn).map(|policy| &**policy);
@@ -209,6 +200,49 @@ impl<S: Store> Engine<S> {
     /// The tags of a table, in memory; none if there is no such table.
     pub fn table_tags(&self, namespace: &Namespace, table: &str) -> Vec<(String, String)> {
         self.catalogue().find(namespace, table).map(|table| pairs(&table.tags)).unwrap_or_default()
+    }
+
+    /// Whether a table or stream has a policy.
+    pub fn has_resource_policies(&self) -> bool {
+        self.catalogue().has_policies()
+    }
+
+    /// The policy of a table, or of its stream of a label, in memory.
+    pub fn resource_policy(
+        &self,
+        namespace: &Namespace,
+        table: &str,
+        stream: Option<&str>,
+    ) -> Option<Arc<Policy>> {
+        self.catalogue().policy_of(namespace, table, stream)
+    }
+
+    /// Whether an account has a user, group, role or policy.
+    pub fn holds_account(&self, account: &AccountId) -> bool {
+        self.directory().holds(account)
+    }
+
+    /// Whether a user, a role or the role of a session of this ARN exists.
+    pub fn holds_principal(&self, arn: &str) -> bool {
+        let mut fields = arn.splitn(6, ':').skip(2);
+        let (Some(service), Some(account), Some(resource)) = (fields.next(), fields.nth(1), fields.next())
+        else {
+            return false;
+        };
+        let account = self.directory().account(&AccountId::from(account));
+        let has = |kind, name: &str, is_it: &dyn Fn(&Entity) -> bool| {
+            account.entity(kind, name).is_some_and(|entity| is_it(entity))
+        };
+        let name = resource.rsplit('/').next().unwrap_or_default();
+        match (service, resource.split_once('/')) {
+            ("iam", Some(("user", _))) => has(Kind::User, name, &|user| user.arn(account.id.as_str()) == arn),
+            ("iam", Some(("role", _))) => has(Kind::Role, name, &|role| role.arn(account.id.as_str()) == arn),
+            ("sts", Some(("assumed-role", session))) => {
+                let role = session.split('/').next().unwrap_or_default();
+                has(Kind::Role, role, &|entity| entity.name == role)
+            }
+            _ => false,
+        }
     }
 
     /// The attributes of the partition key of a table or index, in memory; none if there is no such one.

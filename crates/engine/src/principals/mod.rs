@@ -34,7 +34,7 @@ use crate::state::Engine;
 use crate::support::env::{Caller, Principal};
 
 pub use crate::directory::{HeldPolicies, SessionKey};
-pub use lookup::{FoundKey, FoundPrincipal, FoundRole, Subject, built_in_policy, compiled_policy};
+pub use lookup::{FoundKey, FoundPrincipal, FoundRole, Subject, built_in_policy};
 
 /// How old the copy in memory may be when a request is judged by it, over a store that other processes
 /// change.
@@ -57,6 +57,15 @@ impl<S: Store> Engine<S> {
             return Ok(());
         }
         Ok(self.directory().follow(now_ms).await?)
+    }
+
+    /// Reads what other processes changed of tables' policies, unless that was read a moment ago.
+    pub async fn follow_policies(&self) -> Result<(), Error> {
+        let now_ms = self.env().now_ms();
+        if !self.is_shared() || self.catalogue().is_followed_since(now_ms.saturating_sub(COPY_AGE_MS_MAX)) {
+            return Ok(());
+        }
+        self.catalogue().follow(now_ms).await
     }
 
     /// Reads what other processes changed, for a key that this one does not know.

@@ -18,8 +18,8 @@ use keywright_store::{CommitError, Store, Transaction as _};
 use super::rows::{self, Progress, RestoreRow, Stored as _};
 use super::{EXPIRY_MS, RENEWED_WITHIN_MS};
 use crate::catalogue::{
-    Destinations, Filling, History, IndexStatus, NewName, OtherRows, StreamState, Table, TableStatus,
-    TtlState, owner, read_settings,
+    Destinations, Filling, History, IndexStatus, NewName, OtherRows, Policies, StreamState, Table,
+    TableStatus, TtlState, owner, read_settings,
 };
 use crate::history::as_of::OldItem;
 use crate::jobs::row::new_id;
@@ -396,6 +396,7 @@ fn renamed(source: Table, place: &Namespace, new: NewName<'_>, (id, now_ms): (Ta
         history: History::default(),
         filling: None,
         bulk_put: None,
+        policies: Policies::default(),
         // They may speak of the source alone.
         later: Vec::new(),
         ..source

@@ -89,7 +89,7 @@ fn new_label(table: &Table, is_taken: impl Fn(&str) -> bool, now_ms: u64) -> Str
 }
 
 /// A stream's label: the time it was enabled, to the millisecond, as ISO 8601.
-fn label(now_ms: u64) -> String {
+pub(crate) fn label(now_ms: u64) -> String {
     let (seconds, ms) = (now_ms / 1000, now_ms % 1000);
     let date = time::OffsetDateTime::from_unix_timestamp(i64::try_from(seconds).unwrap_or(0))
         .unwrap_or(time::OffsetDateTime::UNIX_EPOCH);

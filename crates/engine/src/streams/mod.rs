@@ -13,7 +13,7 @@ mod names;
 mod shard_iterator;
 
 pub(crate) use describe::describe_stream;
-pub(crate) use enable::{Moment, are_too_many, disable, enable};
+pub(crate) use enable::{Moment, are_too_many, disable, enable, label as label_of};
 pub(crate) use find::{Found, stream as find_stream};
 pub(crate) use get_records::{PageBounds, get_records, shard_page};
 pub(crate) use iterator::stream_of as stream_of_iterator;

@@ -67,6 +67,8 @@ pub struct EngineConfig {
     pub stream_shard_open_ms_max: u64,
     /// How long after its expiry time an item is deleted.
     pub ttl_delay_ms: u64,
+    /// How long after a change of a resource policy the next one is refused; the service's is 15 seconds.
+    pub policy_change_wait_ms: u64,
     /// Whether new tables have point-in-time recovery.
     pub pitr_default: bool,
     /// How far the latest time to which a table can be restored is behind.
@@ -105,6 +107,7 @@ impl Default for EngineConfig {
             stream_shards_kept_max: STREAM_SHARDS_KEPT_MAX,
             stream_shard_open_ms_max: STREAM_SHARD_OPEN_MS_MAX,
             ttl_delay_ms: TTL_DELAY_MS,
+            policy_change_wait_ms: 0,
             pitr_default: false,
             pitr_lag_ms: 0,
             export_window_ms_min: EXPORT_WINDOW_MS_MIN,

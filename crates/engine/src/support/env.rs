@@ -2,10 +2,12 @@
 //!
 //! All else the engine does follows from these and the store, so a failure replays from a seed.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
 use keywright_semantics::place::{RegionName, is_account};
+use keywright_semantics::request::TableRef;
 
 /// Milliseconds of a minute.
 pub(crate) const MINUTE_MS: u64 = 60_000;
@@ -129,11 +131,36 @@ pub struct Caller {
     pub namespace: Namespace,
     /// In whose name it is made.
     pub principal: Principal,
+    /// Whose tables it may name.
+    pub reach: Reach,
+}
+
+/// Whose tables a request may name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Reach {
+    /// Those of the caller's namespace.
+    #[default]
+    Own,
+    /// By ARN also those of other accounts, in batches and transactions: access to each table was decided.
+    Others,
 }
 
 impl Caller {
     /// The account itself as caller in this namespace.
     pub const fn account(namespace: Namespace) -> Self {
-        Self { namespace, principal: Principal::Account }
+        Self { namespace, principal: Principal::Account, reach: Reach::Own }
+    }
+
+    /// The namespace in which a table is looked up.
+    pub(crate) fn namespace_of(&self, table: &TableRef) -> Cow<'_, Namespace> {
+        match &table.arn_scope {
+            Some(scope)
+                if self.reach == Reach::Others && scope.account != self.namespace.account.as_str() =>
+            {
+                let account = AccountId::from(scope.account.as_str());
+                Cow::Owned(Namespace { account, region: self.namespace.region.clone() })
+            }
+            _ => Cow::Borrowed(&self.namespace),
+        }
     }
 }

@@ -9,8 +9,8 @@ use keywright_semantics::error::Error;
 use keywright_store::{CommitError, Store, Transaction};
 
 use crate::catalogue::{
-    Begun, Destinations, Dropped, History, IndexStatus, Naming, Rest, StreamState, Table, TableGuard,
-    TableStatus, record_bytes,
+    Begun, Destinations, Dropped, History, IndexStatus, Naming, Policies, Rest, StreamState, Table,
+    TableGuard, TableStatus, record_bytes,
 };
 use crate::state::Engine;
 use crate::state::stats::{Committed, Counted, Tally};
@@ -213,6 +213,8 @@ pub(crate) fn copy_of(source: &Table, to: &Namespace, id: TableId, public_id: &s
         history: History::default(),
         filling: None,
         bulk_put: None,
+        // They are about the source.
+        policies: Policies::default(),
         doomed_indexes: Vec::new(),
         // They may be ignored, and may speak of the source alone.
         later: Vec::new(),

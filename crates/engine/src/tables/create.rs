@@ -15,10 +15,12 @@ use keywright_store::Store;
 
 use super::capacity_changes::check_account;
 use super::describe::{INITIAL_ON_DEMAND, View, describe};
+use super::policies;
 use super::tags::check_throttle_tag;
 use crate::catalogue::{
     ClassState, Destinations, EncryptionState, History, IndexState, IndexStatus, ModeChanges, NewName,
-    OnDemandLimits, RECOVERY_PERIOD_DAYS, Seen, StreamState, Table, TableStatus, Throughput, TtlState, Warm,
+    OnDemandLimits, Policies, RECOVERY_PERIOD_DAYS, Seen, StreamState, Table, TableStatus, Throughput,
+    TtlState, Warm,
 };
 use crate::state::Engine;
 use crate::streams;
@@ -45,8 +47,13 @@ pub(crate) async fn run<S: Store>(
     let public_id = uuid(engine.env().random_u128());
     let transition_ms = engine.config().transition_ms;
     let moment = streams::Moment::now(engine).await?;
+    let policies = policies::of_new_table(request.policy.as_ref(), now_ms)?;
+    if request.policy.is_some() {
+        engine.catalogue().check_knows_policies(&request.name).await?;
+    }
     let build = |id: TableId| {
         let mut table = Table {
+            policies: policies.clone(),
             public_id: public_id.clone(),
             status: if transition_ms == 0 { TableStatus::Active } else { TableStatus::Creating },
             status_until_ms: now_ms.saturating_add(transition_ms),
@@ -213,6 +220,7 @@ pub(crate) fn new_table(namespace: &Namespace, request: &CreateTable, id: TableI
         history: History::default(),
         filling: None,
         bulk_put: None,
+        policies: Policies::default(),
         later: Vec::new(),
         seen: Seen::default(),
     }

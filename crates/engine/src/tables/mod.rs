@@ -8,6 +8,7 @@ pub(crate) mod delete;
 pub(crate) mod describe;
 pub(crate) mod insights;
 pub(crate) mod list;
+pub(crate) mod policies;
 pub(crate) mod purge;
 pub(crate) mod tags;
 pub(crate) mod ttl;

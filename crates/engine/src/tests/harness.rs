@@ -187,6 +187,7 @@ pub(crate) fn create_request(schema: TableSchema) -> CreateTable {
         encryption: None,
         deletion_protection: false,
         tags: BTreeMap::new(),
+        policy: None,
     }
 }
 

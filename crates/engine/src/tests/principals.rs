@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use keywright_access::document::PolicyKind;
+use keywright_access::policies::compiled_policy;
 use keywright_semantics::iam::fault::{Fault, FaultKind};
 use keywright_semantics::iam::names::Kind;
 use keywright_semantics::iam::request::{
@@ -369,15 +371,14 @@ fn a_boundary_whose_policy_is_unknown_allows_nothing() {
     use keywright_access::arn::Target;
     use keywright_access::context::Context;
     use keywright_access::decide::{Question, decide};
-    use keywright_access::document::PolicyKind;
     use keywright_access::policies::Policies;
     use keywright_access::principal::{Named, Principal};
 
     let process = process();
     let account = AccountId::from("000000000000");
     let gone = process.session_policy(&account, POLICY);
-    let damaged = crate::compiled_policy("p", "{", PolicyKind::Identity);
-    let allows = crate::compiled_policy("p", ALLOW, PolicyKind::Identity);
+    let damaged = compiled_policy("p", "{", PolicyKind::Identity);
+    let allows = compiled_policy("p", ALLOW, PolicyKind::Identity);
     let principal = Principal::user("000000000000", Named { path: "/", name: "ann" }, "AIDA");
     let (target, context) = (Target::Everything, Context::default());
     let question = Question {

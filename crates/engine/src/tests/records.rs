@@ -9,8 +9,8 @@ use keywright_semantics::error::ErrorKind;
 use keywright_semantics::request::parts::StreamViewType;
 use keywright_semantics::request::{
     ArnScope, CreateTable, DeleteTable, DescribeStream, DescribeTable, DescribeTimeToLive, ListStreams,
-    ListTables, Request, ResourceRef, ShardSelection, StreamRef, TagResource, TtlChange, UpdateTable,
-    UpdateTimeToLive,
+    ListTables, NewPolicy, PolicyResource, PutResourcePolicy, Request, ResourceRef, ShardSelection,
+    StreamRef, TagResource, TtlChange, UpdateTable, UpdateTimeToLive,
 };
 use keywright_semantics::response::Response;
 use keywright_store::memory::MemoryStore;
@@ -30,8 +30,8 @@ const UNTAGGED: u8 = 2;
 const TAGGED: u8 = 3;
 /// The first format that this release does not know.
 const LATER: u8 = 6;
-/// The tag of resource policies, which this release does not know.
-pub(super) const POLICY: u16 = 33;
+/// The tag of replicas, which this release does not know.
+pub(super) const REPLICAS: u16 = 34;
 
 /// The key of a table's record; number 0 has the format.
 pub(super) fn record_key(number: u64) -> Bytes {
@@ -110,7 +110,7 @@ fn an_unknown_optional_section_survives_changes_of_its_table_and_restarts() {
 fn an_unknown_critical_section_refuses_every_operation_on_its_table_and_no_other() {
     let store = two_tables();
     let known = row(&store, &record_key(1));
-    add_section(&store, 1, POLICY, true);
+    add_section(&store, 1, REPLICAS, true);
     let before = row(&store, &record_key(1));
     let bed = open(store.clone(), EngineConfig::default());
     assert_eq!(bed.engine.refused_tables().len(), 1);
@@ -150,7 +150,10 @@ fn an_unknown_critical_section_refuses_every_operation_on_its_table_and_no_other
         let shown = format!("{request:?}");
         let (kind, text) = kind(bed.run(request));
         assert_eq!(kind, ErrorKind::ResourceInUse, "{shown}: {text}");
-        assert!(text.contains("The table Shop ") && text.contains("a resource policy"), "{shown}: {text}");
+        assert!(
+            text.contains("The table Shop ") && text.contains("its replicas in other regions"),
+            "{shown}: {text}"
+        );
     }
     let branch = Namespace { region: Region::from("branch"), ..namespace() };
     let Err(BranchFault::Store(error)) = block_on(bed.engine.branch(&namespace(), &branch)) else {
@@ -188,7 +191,7 @@ fn a_copy_does_not_begin_while_a_table_is_refused_or_the_format_is_later() {
         sentence
     };
     let store = two_tables();
-    add_section(&store, 1, POLICY, true);
+    add_section(&store, 1, REPLICAS, true);
     assert!(begin(&store).contains("The table Shop "));
     let store = two_tables();
     write(&store, record_key(0), Some(Bytes::from_static(&[LATER])));
@@ -297,6 +300,39 @@ fn records_stay_in_the_old_form_while_a_process_lacks_a_critical_section() {
 }
 
 #[test]
+fn a_policy_waits_until_every_process_judges_by_it_and_is_known_to_all_within_a_second() {
+    let (store, env) = (MemoryStore::shared(), Arc::new(TestEnv::default()));
+    let (bed, other) = (process(&store, &env), process(&store, &env));
+    bed.create(creation("Shop", plain())).expect("it is new");
+    let text = r#"{"Statement":{"Effect":"Deny","Principal":"*","Action":"dynamodb:Scan","Resource":"*"}}"#;
+    let put = || {
+        let resource = PolicyResource::parse("arn:aws:dynamodb:us-east-1:000000000000:table/Shop");
+        Request::PutResourcePolicy(Box::new(PutResourcePolicy {
+            resource: resource.expect("an ARN"),
+            policy: NewPolicy::new(text.to_owned()),
+            expected: None,
+            confirms_lock_out: false,
+        }))
+    };
+    let policies = 33;
+    let mut knows = known_records();
+    knows.sections.retain(|known| *known != policies);
+    member(&store, MemberRow { beat: 1, knows }.encode());
+    let (refused, text) = kind(bed.run(put()));
+    assert_eq!(refused, ErrorKind::ResourceInUse);
+    assert!(text.contains("once every server over the store runs a release that knows it"), "{text}");
+    assert!(!bed.engine.has_resource_policies());
+    member(&store, MemberRow { beat: 1, knows: known_records() }.encode());
+    bed.run(put()).expect("all know policies");
+    assert!(bed.engine.has_resource_policies() && !other.engine.has_resource_policies());
+    env.now_ms.fetch_add(1_001, Ordering::Relaxed);
+    block_on(other.engine.follow_policies()).expect("the store is read");
+    let found = other.engine.resource_policy(&namespace(), "Shop", None).expect("it has a policy");
+    assert_eq!(found.document.statements().len(), 1);
+    assert!(other.engine.resource_policy(&namespace(), "Shop", Some("label")).is_none());
+}
+
+#[test]
 fn a_process_that_lives_while_the_format_rises_beyond_it_serves_nothing() {
     let (store, env) = (MemoryStore::shared(), Arc::new(TestEnv::default()));
     let bed = process(&store, &env);
@@ -319,7 +355,7 @@ fn a_table_that_another_process_gives_a_critical_section_is_refused_from_then_on
     bed.create(creation("Shop", plain())).expect("it is new");
     bed.put("Shop", item([("pk", s("a"))]));
     let record = row(&store, &record_key(1)).expect("the table has a record");
-    let mut changed = with_section(&record, POLICY, true, b"");
+    let mut changed = with_section(&record, REPLICAS, true, b"");
     let version = u64::from_be_bytes(*changed[1..].first_chunk().expect("a record has a version"));
     changed[1..9].copy_from_slice(&(version + 1).to_be_bytes());
     write(&store, record_key(1), Some(changed.into()));

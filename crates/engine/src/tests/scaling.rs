@@ -398,7 +398,7 @@ fn a_target_waits_while_a_later_release_alone_may_serve_its_table() {
     drop(engine);
     let key = records::record_key(1);
     let known = records::row(&store, &key);
-    records::add_section(&store, 1, records::POLICY, true);
+    records::add_section(&store, 1, records::REPLICAS, true);
     let opened = || {
         let own: std::sync::Arc<dyn Env> = std::sync::Arc::<TestEnv>::clone(&env);
         let engine = block_on(Engine::open(store.clone(), own, EngineConfig::default()));

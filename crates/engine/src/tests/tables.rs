@@ -70,6 +70,7 @@ pub(super) fn creation(name: &str, schema: TableSchema) -> CreateTable {
         encryption: None,
         deletion_protection: false,
         tags: BTreeMap::new(),
+        policy: None,
     }
 }
 

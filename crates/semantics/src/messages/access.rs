@@ -131,6 +131,11 @@ pub fn invalid_actions(actions: &[String]) -> String {
     format!("The following action names are invalid: {}", quoted.join(", "))
 }
 
+/// A resource of a resource policy that it cannot name.
+pub fn invalid_relative_id(id: &str, arn: &str) -> String {
+    format!("The relative-id \"{id}\" is invalid for ARN \"{arn}\"")
+}
+
 /// A resource policy that lets everyone in.
 pub const PUBLIC: &str = "Resource-based policy grants unbounded access in one or more elements. Please revise \
     the policy to ensure least-privilege form of access";

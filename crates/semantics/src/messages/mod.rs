@@ -16,6 +16,7 @@ pub mod hash_order;
 pub mod import;
 pub mod item;
 pub mod partiql;
+pub mod resource_policy;
 pub mod shape;
 pub mod stream;
 pub mod table;

@@ -11,9 +11,10 @@ use super::parts::{
     ProjectionParts, ProjectionType, ScalarAttributeType, SseSpecificationParts, SseType,
     StreamSpecificationParts, StreamViewType, TableClass,
 };
+use super::resource_policy::NewPolicy;
 use super::tags::validate_tags;
 use super::throughput::{OnDemandThroughput, Throughput, WarmThroughput};
-use super::unserved::{REPLICAS, RESOURCE_POLICIES, Unserved, VECTOR_INDEXES, refuse, settings_replication};
+use super::unserved::{REPLICAS, Unserved, VECTOR_INDEXES, refuse, settings_replication};
 use crate::error::Error;
 use crate::limits::{
     GLOBAL_INDEXES_MAX, INDEX_KEY_ATTRIBUTES_MAX, LOCAL_INDEXES_MAX, PROJECTED_ATTRIBUTES_MAX,
@@ -64,6 +65,8 @@ pub struct CreateTable {
     pub deletion_protection: bool,
     /// At most [`crate::limits::TAGS_MAX`] tags by their keys.
     pub tags: BTreeMap<String, String>,
+    /// The policy that is in force with the table.
+    pub policy: Option<NewPolicy>,
 }
 
 /// A key of the account: one that the client names, or the one that the service manages.
@@ -127,6 +130,7 @@ impl CreateTable {
             encryption,
             deletion_protection: parts.deletion_protection_enabled.unwrap_or(false),
             tags: validate_tags(parts.tags.unwrap_or_default())?,
+            policy: parts.resource_policy.map(NewPolicy::new),
         })
     }
 
@@ -150,11 +154,6 @@ fn check_served(parts: &CreateTableParts) -> Result<(), Error> {
             name: "VectorIndexes",
             is_asked: parts.vector_indexes.as_ref().is_some_and(|indexes| !indexes.is_empty()),
             feature: VECTOR_INDEXES,
-        },
-        Unserved {
-            name: "ResourcePolicy",
-            is_asked: parts.resource_policy.is_some(),
-            feature: RESOURCE_POLICIES,
         },
         Unserved {
             name: "GlobalTableSourceArn",

@@ -29,6 +29,7 @@ pub mod partiql;
 pub mod parts;
 pub mod put_item;
 pub mod query;
+mod resource_policy;
 mod resources;
 pub mod scan;
 pub mod stream_ref;
@@ -81,6 +82,10 @@ pub use partiql::{
 };
 pub use put_item::PutItem;
 pub use query::Query;
+pub use resource_policy::{
+    DeleteResourcePolicy, ExpectedPolicy, GetResourcePolicy, NewPolicy, PolicyFindings, PolicyResource,
+    PutResourcePolicy,
+};
 pub use scan::{Scan, Segment};
 pub use stream_ref::StreamRef;
 pub use table_ref::{ArnScope, TableRef};
@@ -113,6 +118,7 @@ pub enum Request {
     CreateTable(Box<CreateTable>),
     DeleteBackup(DeleteBackup),
     DeleteItem(Box<DeleteItem>),
+    DeleteResourcePolicy(DeleteResourcePolicy),
     DeleteTable(DeleteTable),
     DescribeBackup(DescribeBackup),
     DescribeBulkOperation(DescribeBulkOperation),
@@ -133,6 +139,7 @@ pub enum Request {
     ExportTableToPointInTime(Box<ExportTable>),
     GetItem(GetItem),
     GetRecords(GetRecords),
+    GetResourcePolicy(GetResourcePolicy),
     GetShardIterator(GetShardIterator),
     ImportTable(Box<ImportTable>),
     ListBackups(Box<ListBackups>),
@@ -144,6 +151,7 @@ pub enum Request {
     ListTables(ListTables),
     ListTagsOfResource(ListTagsOfResource),
     PutItem(Box<PutItem>),
+    PutResourcePolicy(Box<PutResourcePolicy>),
     Query(Box<Query>),
     RestoreTableFromBackup(Box<RestoreTableFromBackup>),
     RestoreTableToPointInTime(Box<RestoreTableToPointInTime>),

@@ -1330,6 +1330,15 @@ pub struct DeleteRequestParts {
     pub key: AttributeMapPart,
 }
 
+/// `DeleteResourcePolicyInput` of the service model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DeleteResourcePolicyParts {
+    /// Member `ResourceArn`.
+    pub resource_arn: String,
+    /// Member `ExpectedRevisionId`, 1 to 255 characters.
+    pub expected_revision_id: Option<String>,
+}
+
 /// `DeleteTableInput` of the service model.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DeleteTableParts {
@@ -1570,6 +1579,13 @@ pub struct GetRecordsParts {
     pub shard_iterator: String,
     /// Member `Limit`, 1 to 1000.
     pub limit: Option<i64>,
+}
+
+/// `GetResourcePolicyInput` of the service model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct GetResourcePolicyParts {
+    /// Member `ResourceArn`.
+    pub resource_arn: String,
 }
 
 /// `GetShardIteratorInput` of the service model.
@@ -1907,6 +1923,19 @@ pub struct PutItemParts {
 pub struct PutRequestParts {
     /// Member `Item`.
     pub item: AttributeMapPart,
+}
+
+/// `PutResourcePolicyInput` of the service model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PutResourcePolicyParts {
+    /// Member `ResourceArn`.
+    pub resource_arn: String,
+    /// Member `Policy`.
+    pub policy: String,
+    /// Member `ExpectedRevisionId`, 1 to 255 characters.
+    pub expected_revision_id: Option<String>,
+    /// Member `ConfirmRemoveSelfResourceAccess`.
+    pub confirm_remove_self_resource_access: Option<bool>,
 }
 
 /// `QueryInput` of the service model.

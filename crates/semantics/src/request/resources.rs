@@ -51,6 +51,7 @@ impl Request {
             Self::CreateTable(_) => Operation::CreateTable,
             Self::DeleteBackup(_) => Operation::DeleteBackup,
             Self::DeleteItem(_) => Operation::DeleteItem,
+            Self::DeleteResourcePolicy(_) => Operation::DeleteResourcePolicy,
             Self::DeleteTable(_) => Operation::DeleteTable,
             Self::DescribeBackup(_) => Operation::DescribeBackup,
             Self::DescribeBulkOperation(_) => Operation::DescribeBulkOperation,
@@ -71,6 +72,7 @@ impl Request {
             Self::ExportTableToPointInTime(_) => Operation::ExportTableToPointInTime,
             Self::GetItem(_) => Operation::GetItem,
             Self::GetRecords(_) => Operation::GetRecords,
+            Self::GetResourcePolicy(_) => Operation::GetResourcePolicy,
             Self::GetShardIterator(_) => Operation::GetShardIterator,
             Self::ImportTable(_) => Operation::ImportTable,
             Self::ListBackups(_) => Operation::ListBackups,
@@ -82,6 +84,7 @@ impl Request {
             Self::ListTables(_) => Operation::ListTables,
             Self::ListTagsOfResource(_) => Operation::ListTagsOfResource,
             Self::PutItem(_) => Operation::PutItem,
+            Self::PutResourcePolicy(_) => Operation::PutResourcePolicy,
             Self::Query(_) => Operation::Query,
             Self::RestoreTableFromBackup(_) => Operation::RestoreTableFromBackup,
             Self::RestoreTableToPointInTime(_) => Operation::RestoreTableToPointInTime,
@@ -132,14 +135,11 @@ impl Request {
             Self::UpdateContributorInsights(request) => {
                 one(own, indexed(&request.target.table, request.target.index.as_ref()))
             }
-            Self::CreateTable(request) => {
-                let create = Touch::own(own, Resource::Table(Cow::Borrowed(&request.name)));
-                if request.tags.is_empty() {
-                    return Touches::One(create);
-                }
-                let tag = Touch::own(Operation::TagResource, create.resource.clone());
-                Touches::Several(vec![create, tag])
-            }
+            Self::CreateTable(request) => Touches::create_table(
+                Resource::Table(Cow::Borrowed(&request.name)),
+                !request.tags.is_empty(),
+                request.policy.is_some(),
+            ),
             Self::BatchGetItem(request) => {
                 all(request.tables.iter().map(|part| Touch::own(own, table(&part.table))))
             }
@@ -169,6 +169,9 @@ impl Request {
                 one(own, Resource::ShardIterator(Cow::Borrowed(&request.shard_iterator)))
             }
             Self::ListTagsOfResource(request) => one(own, Resource::of_arn(&request.resource.arn)),
+            Self::DeleteResourcePolicy(request) => one(own, Resource::of_arn(&request.resource.arn)),
+            Self::GetResourcePolicy(request) => one(own, Resource::of_arn(&request.resource.arn)),
+            Self::PutResourcePolicy(request) => one(own, Resource::of_arn(&request.resource.arn)),
             Self::TagResource(request) => one(own, Resource::of_arn(&request.resource.arn)),
             Self::UntagResource(request) => one(own, Resource::of_arn(&request.resource.arn)),
             Self::DeleteBackup(request) => one(own, backup(&request.backup)),

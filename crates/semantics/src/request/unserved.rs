@@ -8,7 +8,6 @@ use crate::messages::table;
 
 pub(super) const REPLICAS: &str = "replicas in other regions";
 pub(super) const VECTOR_INDEXES: &str = "vector indexes";
-pub(super) const RESOURCE_POLICIES: &str = "resource policies";
 
 /// A member of a request that is refused.
 pub(super) struct Unserved {

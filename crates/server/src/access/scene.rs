@@ -14,12 +14,13 @@ use keywright_access::document::PolicyKind;
 use keywright_access::explain::explain;
 use keywright_access::file::{Entity, Principals};
 use keywright_access::needs::{Scope, needs};
-use keywright_access::policies::{Policies, Policy};
+use keywright_access::policies::{Policies, Policy, compiled_policy};
 use keywright_access::principal::{Named, Principal};
-use keywright_engine::{Addressed, built_in_policy, compiled_policy};
+use keywright_engine::{Addressed, built_in_policy};
 use keywright_semantics::iam::names::{IamArn, Kind};
 use keywright_semantics::operation::Operation;
 use keywright_semantics::partiql::Statement;
+use keywright_semantics::request::TableRef;
 use keywright_semantics::touches::{Action as Touched, Touches};
 use keywright_wire::{GivenTags, shape};
 
@@ -154,11 +155,11 @@ struct Around<'s> {
 }
 
 impl Surroundings for Around<'_> {
-    fn partition_names(&self, table: &str, index: Option<&str>) -> Option<Vec<String>> {
+    fn partition_names(&self, table: &TableRef, index: Option<&str>) -> Option<Vec<String>> {
         match &self.scene.tables {
             Tables::Any(partition) => Some(partition.clone()),
             Tables::Known(tables) => {
-                let table = tables.get(table)?;
+                let table = tables.get(&table.name)?;
                 index.map_or(Some(&table.partition), |index| table.indexes.get(index)).cloned()
             }
         }

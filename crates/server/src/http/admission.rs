@@ -15,31 +15,48 @@ use keywright_semantics::touches::{Action, Touches};
 use keywright_semantics::{event_sources, monitoring, scaling};
 
 use super::auth::Signer;
+use super::governing::check_accounts;
 use super::judgement::{Judge, Look};
 use super::request_trace::Trace;
+use super::resource_policies::Root;
 use super::second_look;
 use crate::storage::any_store::AnyStore;
 use crate::studio::Access;
 use keywright_wire::GivenTags;
 
 /// Who makes a request, and what the way by which it came allows.
-pub(super) struct Asker {
+pub(super) struct Asker<'s> {
     pub(super) caller: Caller,
     pub(super) access: Access,
     /// By which policies the request is judged; none for the account itself.
     pub(super) judge: Option<Box<Judge>>,
+    /// The account itself, where policies of tables and streams can bind it.
+    root: Option<Root<'s>>,
 }
 
-impl Asker {
+impl<'s> Asker<'s> {
     /// A caller whose request came by the network, where the caller alone decides.
     pub(super) fn of_network(signer: Signer, judge: Option<Judge>) -> Self {
-        Self { caller: signer.caller, access: Access::Write, judge: judge.map(Box::new) }
+        Self { caller: signer.caller, access: Access::Write, judge: judge.map(Box::new), root: None }
     }
 
-    /// The same with the tags that the request gives, if it is to be judged.
-    pub(super) fn giving(self, given: impl FnOnce() -> GivenTags) -> Self {
-        let judge = self.judge.map(|judge| Box::new(judge.giving(given())));
-        Self { judge, ..self }
+    /// The same for a request to `DynamoDB`, whose resources have policies.
+    pub(super) fn with_root(self, root: Option<Root<'s>>) -> Self {
+        Self { root: root.filter(|_| self.judge.is_none()), ..self }
+    }
+
+    /// The same for a request that touches this, with the tags that it gives if it is to be judged.
+    pub(super) fn about(
+        self,
+        touches: &Touches<'_>,
+        given: impl FnOnce() -> GivenTags,
+    ) -> Result<Self, Error> {
+        let judge = match (self.judge, &self.root) {
+            (None, Some(root)) => root.judge(&self.caller, touches)?.map(Box::new),
+            (judge, _) => judge,
+        };
+        let judge = judge.map(|judge| Box::new(judge.giving(given())));
+        Ok(Self { judge, ..self })
     }
 
     /// Denies a request that is not well-formed to a caller who may not do that at all, if its head says what
@@ -53,7 +70,7 @@ impl Asker {
 
     /// A visitor of the studio; the account itself without a judge.
     pub(super) fn of_studio(caller: Caller, access: Access, judge: Option<Judge>) -> Self {
-        Self { caller, access, judge: judge.map(Box::new) }
+        Self { caller, access, judge: judge.map(Box::new), root: None }
     }
 
     /// The same for an operation of DynamoDB, which may be a transaction.
@@ -69,6 +86,9 @@ pub(super) trait Asked {
     /// Whether executing it can write to the store.
     fn changes_something(&self) -> bool;
 
+    /// Notes what judging it says of its contents.
+    fn review(&mut self, _judge: &Judge) {}
+
     /// Judges what the first look left open. Parts of a request that are judged each by itself are refused in
     /// it, and noted.
     fn second_look(&mut self, judge: &Judge, touches: &Touches<'_>, _: &mut Trace) -> Result<(), Error> {
@@ -79,6 +99,10 @@ pub(super) trait Asked {
 impl Asked for Request {
     fn changes_something(&self) -> bool {
         self.changes_something()
+    }
+
+    fn review(&mut self, judge: &Judge) {
+        judge.review(self);
     }
 
     fn second_look(&mut self, judge: &Judge, touches: &Touches<'_>, trace: &mut Trace) -> Result<(), Error> {
@@ -114,12 +138,15 @@ pub(super) struct Admitted<R> {
 /// Admits a request; none if it would change something and may not. `validate` reports all faults of the
 /// request but those of its JSON and types. A denied caller learns none of them.
 pub(super) fn admit<R: Asked>(
-    asker: Asker,
+    asker: Asker<'_>,
     touches: &Touches<'_>,
     trace: &mut Trace,
     validate: impl FnOnce(&Caller) -> Result<R, Error>,
 ) -> Result<Option<Admitted<R>>, Error> {
-    let Asker { caller, access, judge } = asker;
+    let Asker { caller, access, judge, root } = asker;
+    if judge.is_some() || root.is_some() {
+        check_accounts(touches, &caller.namespace.account)?;
+    }
     let look = match (&judge, &caller.principal) {
         (Some(judge), _) => judge.first_look(touches)?,
         (None, Principal::Account | Principal::AccessKey(_)) => Look::Allowed,
@@ -129,6 +156,13 @@ pub(super) fn admit<R: Asked>(
     if let (Some(judge), Look::Depends) = (&judge, look) {
         request.second_look(judge, touches, trace)?;
     }
+    let caller = match &judge {
+        None => caller,
+        Some(judge) => {
+            request.review(judge);
+            judge.reaching(caller, touches)
+        }
+    };
     // The names of a request that is refused may be anything, also secrets.
     if let Some(detail) = &mut trace.detail {
         detail.note_names(touches);

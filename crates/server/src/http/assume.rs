@@ -7,8 +7,8 @@ use keywright_access::arn::Target;
 use keywright_access::context::{Context, Known, Value};
 use keywright_access::decide::{Decision, Question, decide_on_role};
 use keywright_access::document::{Document, PolicyKind};
-use keywright_access::policies::Policy;
-use keywright_engine::{AccountId, Engine, FoundRole, Principal, compiled_policy};
+use keywright_access::policies::{Policy, compiled_policy};
+use keywright_engine::{AccountId, Engine, FoundRole, Principal};
 use keywright_semantics::error::Error;
 use keywright_semantics::iam::fault::{Fault, FaultKind};
 use keywright_semantics::iam::messages;
@@ -21,6 +21,7 @@ use keywright_wire::GivenTags;
 use super::auth::Signer;
 use super::identity::{Refused, maybe};
 use super::judgement::{Judge, denied};
+use super::rights::Rights;
 use super::service::Service;
 use super::sessions::{Holder, Session, SessionAccess};
 use crate::process::environment;
@@ -54,9 +55,9 @@ impl Service {
     /// Begins a session of the caller: of a user, or of the account itself.
     pub(super) async fn session_of_caller(&self, signer: &Signer, seconds: u32) -> Result<Response, Refused> {
         let refused = || Fault::new(FaultKind::AccessDenied, messages::SESSION_OF_SESSION);
-        let holder = match (&signer.rights, &signer.caller.principal) {
-            (Some(rights), _) if rights.session.is_none() => {
-                Holder::User { name: rights.found.name.clone(), id: rights.found.id.clone() }
+        let holder = match (signer.rights.as_deref(), &signer.caller.principal) {
+            (Some(Rights { found: Some(found), session: None, .. }), _) => {
+                Holder::User { name: found.name.clone(), id: found.id.clone() }
             }
             (None, Principal::AccessKey(id)) if self.authenticator.account_of(id).is_some() => {
                 Holder::Root { key: id.to_string() }

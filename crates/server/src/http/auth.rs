@@ -18,6 +18,7 @@ use keywright_wire::sigv4::{
 use ring::hmac;
 
 use super::credentials::Credential;
+use super::governing::Accounts;
 use super::rights::Rights;
 use crate::process::environment;
 
@@ -27,7 +28,7 @@ pub(crate) enum Authenticator {
     /// Signatures must be well-formed. An access key of twelve digits names its account.
     Unverified,
     /// Signatures are verified with these keys, and with those of users and sessions.
-    Keys { credentials: Credentials, signing_keys: SigningKeys },
+    Keys { credentials: Credentials, accounts: Accounts, signing_keys: SigningKeys },
 }
 
 /// The keys of the file by their ids.
@@ -56,11 +57,24 @@ pub(super) enum Begun<'a> {
 
 impl Authenticator {
     pub(crate) fn with_keys(credentials: BTreeMap<String, Credential>) -> Self {
-        Self::Keys { credentials: Credentials(credentials), signing_keys: SigningKeys::default() }
+        let accounts = credentials.values().map(|credential| credential.account.clone()).collect();
+        Self::Keys {
+            credentials: Credentials(credentials),
+            accounts: Arc::new(accounts),
+            signing_keys: SigningKeys::default(),
+        }
     }
 
     pub(crate) const fn verifies(&self) -> bool {
         matches!(self, Self::Keys { .. })
+    }
+
+    /// The accounts of the keys of the file.
+    pub(super) fn accounts(&self) -> Accounts {
+        match self {
+            Self::Unverified => Accounts::default(),
+            Self::Keys { accounts, .. } => Arc::clone(accounts),
+        }
     }
 
     /// The account of a key of the file.
@@ -95,7 +109,7 @@ impl Authenticator {
                 let caller = Caller::account(namespace(account, claim.region()));
                 Ok(Begun::Checked(CheckedClaim::Trusted(caller)))
             }
-            Self::Keys { credentials, signing_keys } => {
+            Self::Keys { credentials, signing_keys, .. } => {
                 let claim = read_claim(request, service, TimeCheck::Now(now()))?;
                 let Some(credential) = credentials.0.get(claim.access_key_id()) else {
                     return Ok(Begun::Unknown(Unknown { claim, signing_keys }));
@@ -176,7 +190,7 @@ impl CheckedClaim<'_> {
                     None => Principal::AccessKey(Arc::from(claim.access_key_id())),
                     Some(rights) => Principal::Limited(Arc::new(rights.limited(claim.access_key_id()))),
                 };
-                let caller = Caller { namespace: namespace(&account, claim.region()), principal };
+                let caller = Caller { principal, ..Caller::account(namespace(&account, claim.region())) };
                 Ok(Signer { caller, rights })
             }
         }

@@ -66,7 +66,9 @@ impl Service {
             return Err(Error::new(ErrorKind::RequestLimitExceeded, throttle::ACCOUNT_LIMIT));
         }
         let judge = self.judge(context, &signer)?.map(|judge| judge.of_operation(operation));
-        let answer = self.execute(operation, Asker::of_network(signer, judge), body, trace).await?;
+        self.follow_policies().await?;
+        let asker = Asker::of_network(signer, judge).with_root(self.root(Some(context), operation));
+        let answer = self.execute(operation, asker, body, trace).await?;
         Ok(answer.expect("a caller who may write is answered"))
     }
 
@@ -74,7 +76,7 @@ impl Service {
     pub(super) async fn execute(
         &self,
         operation: Operation,
-        asker: Asker,
+        asker: Asker<'_>,
         body: Bytes,
         trace: &mut Trace,
     ) -> Result<Option<Answer>, Error> {
@@ -128,7 +130,7 @@ impl Service {
     async fn decode(
         &self,
         operation: Operation,
-        asker: Asker,
+        asker: Asker<'_>,
         body: Bytes,
         trace: &mut Trace,
     ) -> Result<(Option<Admitted<Typed>>, Option<Share>), Error> {
@@ -149,7 +151,7 @@ impl Service {
     fn read(
         &self,
         operation: Operation,
-        asker: Asker,
+        asker: Asker<'_>,
         body: &[u8],
         trace: &mut Trace,
     ) -> Result<Option<Admitted<Typed>>, Error> {
@@ -163,7 +165,7 @@ impl Service {
             }
         };
         let touches = shaped.touches();
-        let asker = asker.giving(|| shaped.given_tags());
+        let asker = asker.about(&touches, || shaped.given_tags())?;
         admit(asker, &touches, trace, |caller| {
             shaped.judge().inspect_err(|error| self.note_refused(caller, touches.only_table(), error))
         })

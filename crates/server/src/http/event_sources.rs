@@ -63,7 +63,7 @@ impl Service {
     pub(super) async fn mapped(
         &self,
         line: RequestLine<'_>,
-        asker: Asker,
+        asker: Asker<'_>,
         body: &[u8],
         trace: &mut Trace,
     ) -> Result<Option<Answer>, Error> {

@@ -19,12 +19,14 @@ use keywright_semantics::messages::access::PolicyLayer;
 use keywright_semantics::messages::auth;
 use keywright_semantics::operation::Operation;
 use keywright_semantics::partiql::Statement;
+use keywright_semantics::request::TableRef;
 use keywright_semantics::touches::{Action as Touched, Resource, Touch, Touches};
 use keywright_wire::GivenTags;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 use super::explanations::Why;
+use super::governing::{Accounts, policy_of};
 use super::rights::{Binding, Rights};
 use crate::process::environment;
 use crate::storage::any_store::AnyStore;
@@ -36,7 +38,8 @@ const NOT_VALIDATED: [Known; 4] =
 /// What a request's head says about it.
 #[derive(Clone, Debug)]
 pub(super) struct Circumstances {
-    pub(super) ip: IpAddr,
+    /// None in the studio.
+    pub(super) ip: Option<IpAddr>,
     pub(super) is_secure: bool,
     pub(super) user_agent: Option<String>,
     pub(super) referer: Option<String>,
@@ -55,6 +58,7 @@ pub(super) struct Judge {
     judges_each: bool,
     now_ms: u64,
     written: Written,
+    accounts: Accounts,
     /// Where it says why it denies, if somebody wants to know.
     why: Option<Why>,
 }
@@ -78,7 +82,12 @@ pub(super) enum Look {
 }
 
 impl Judge {
-    pub(super) fn new(rights: Arc<Rights>, engine: Engine<AnyStore>, circumstances: Circumstances) -> Self {
+    pub(super) fn new(
+        rights: Arc<Rights>,
+        engine: Engine<AnyStore>,
+        circumstances: Circumstances,
+        accounts: Accounts,
+    ) -> Self {
         let binding = rights.binding(&engine);
         let now_ms = environment::now().0;
         Self {
@@ -91,6 +100,7 @@ impl Judge {
             judges_each: false,
             now_ms,
             written: Written::default(),
+            accounts,
             why: None,
         }
     }
@@ -99,10 +109,6 @@ impl Judge {
     #[must_use]
     pub(super) fn explaining(self, why: Why) -> Self {
         Self { why: Some(why), ..self }
-    }
-
-    pub(super) const fn namespace(&self) -> &Namespace {
-        &self.circumstances.namespace
     }
 
     /// The same with the tags that the request gives.
@@ -130,8 +136,14 @@ impl Judge {
         &self.engine
     }
 
-    fn policies(&self) -> Policies<'_> {
-        self.binding.policies(None)
+    /// The accounts whose keys stand in the credentials file.
+    pub(super) fn accounts(&self) -> &Accounts {
+        &self.accounts
+    }
+
+    /// The account and region of the caller.
+    pub(super) const fn namespace(&self) -> &Namespace {
+        &self.circumstances.namespace
     }
 
     /// The policies, with the one that says who may take a role.
@@ -208,9 +220,13 @@ impl Judge {
         self.look_again(named.as_ref().unwrap_or(touches), &self.context())
     }
 
-    /// The attributes of the partition key of a table or index of the caller; none if there is no such one.
-    pub(super) fn partition_names(&self, table: &str, index: Option<&str>) -> Option<Vec<String>> {
-        self.engine.partition_names(&self.circumstances.namespace, table, index)
+    /// The attributes of the partition key of a table or index; none if there is no such one.
+    pub(super) fn partition_names(&self, table: &TableRef, index: Option<&str>) -> Option<Vec<String>> {
+        let Namespace { account, region } = &self.circumstances.namespace;
+        let owner = table.arn_scope.as_ref().map(|scope| AccountId::from(scope.account.as_str()));
+        let account = owner.unwrap_or_else(|| account.clone());
+        let namespace = Namespace { account, region: region.clone() };
+        self.engine.partition_names(&namespace, &table.name, index)
     }
 
     /// What a statement addresses in the caller's tables; none if there is no such table or index.
@@ -225,16 +241,18 @@ impl Judge {
         context: &Context<'_>,
     ) -> Result<Look, Error> {
         let question = Question { principal: &self.rights.principal, action, target, context };
-        match decide(&question, &self.policies()) {
+        let governing = policy_of(&self.engine, target);
+        let policies = self.binding.policies(governing.as_deref());
+        match decide(&question, &policies) {
             Decision::Allow => Ok(Look::Allowed),
             Decision::Depends => Ok(Look::Depends),
-            Decision::Deny(denial) => Err(self.denied(&denial, &question)),
+            Decision::Deny(denial) => Err(self.denied(&denial, &question, &policies)),
         }
     }
 
-    fn denied(&self, denial: &Denial<'_>, question: &Question<'_>) -> Error {
+    fn denied(&self, denial: &Denial<'_>, question: &Question<'_>, policies: &Policies<'_>) -> Error {
         if let Some(why) = &self.why {
-            why.note(denial, question, &self.policies());
+            why.note(denial, question, policies);
         }
         denied(denial, question)
     }
@@ -267,7 +285,9 @@ impl Judge {
     pub(super) fn undecided(&self, action: Action<'_>, target: &Target<'_>) -> Error {
         let context = self.context();
         let question = Question { principal: &self.rights.principal, action, target, context: &context };
-        self.denied(&Denial::Implicit { layer: PolicyLayer::Identity }, &question)
+        let governing = policy_of(&self.engine, target);
+        let policies = self.binding.policies(governing.as_deref());
+        self.denied(&Denial::Implicit { layer: PolicyLayer::Identity }, &question, &policies)
     }
 
     /// The denial of the first thing that a request touches.
@@ -284,11 +304,7 @@ impl Judge {
 
     /// The same touches with streams in place of shard iterators; none if there are no iterators.
     fn named<'t>(&self, touches: &Touches<'t>) -> Option<Touches<'t>> {
-        let Touches::One(Touch { action, resource: Resource::ShardIterator(text) }) = touches else {
-            return None;
-        };
-        let stream = self.engine.stream_of_iterator(text)?;
-        Some(Touches::One(Touch { action: *action, resource: Resource::Stream(Cow::Owned(stream)) }))
+        named(&self.engine, touches)
     }
 
     /// The tags of the table that a target is or belongs to.
@@ -321,7 +337,7 @@ impl Head for Judge {
         let Written { ip: ip_text, current_time, epoch_time, issue_time } = &self.written;
         let issued_ms = self.rights.session.as_ref().map(|session| session.issued_ms);
         match key {
-            Known::SourceIp => Some(ip_text.get_or_init(|| ip.to_canonical().to_string())),
+            Known::SourceIp => ip.map(|ip| ip_text.get_or_init(|| ip.to_canonical().to_string()).as_str()),
             Known::SecureTransport => Some(if *is_secure { "true" } else { "false" }),
             Known::UserAgent => user_agent.as_deref(),
             Known::Referer => referer.as_deref(),
@@ -335,6 +351,15 @@ impl Head for Judge {
             _ => None,
         }
     }
+}
+
+/// The same touches with streams in place of shard iterators; none if there are no iterators.
+pub(super) fn named<'t>(engine: &Engine<AnyStore>, touches: &Touches<'t>) -> Option<Touches<'t>> {
+    let Touches::One(Touch { action, resource: Resource::ShardIterator(text) }) = touches else {
+        return None;
+    };
+    let stream = engine.stream_of_iterator(text)?;
+    Some(Touches::One(Touch { action: *action, resource: Resource::Stream(Cow::Owned(stream)) }))
 }
 
 /// A time as conditions compare it.

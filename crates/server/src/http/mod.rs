@@ -8,7 +8,8 @@
 //! - `admission`: the one place that all requests pass on their way to the engine. `work`: memory
 //!   (`answer_size`), threads, and changes that end (`run_to_completion`).
 //! - `judgement`: whether policies allow a request (`rights`); `second_look`: by keys and attributes.
-//!   `sessions`: tokens of STS.
+//!   `resource_policies`: those of tables and streams, and other accounts (`governing`). `sessions`: tokens
+//!   of STS.
 //! - The APIs: `dynamodb`, `event_sources`, `identity` (`assume`), `monitoring`, `scaling`; our own `calls`
 //!   (which: `own_call`; `branches`, `find_table`, `history`, `triggers`, and with bytes in `frames` and
 //!   `hex`: `sets`, `restores`) and `job_calls` (`backups`, `destinations`, `import_errors`, `jobs`,
@@ -36,6 +37,7 @@ mod explanations;
 mod failed_signatures;
 pub(crate) mod find_table;
 pub(crate) mod frames;
+mod governing;
 pub(crate) mod hex;
 pub(crate) mod history;
 mod identity;
@@ -52,6 +54,7 @@ pub(crate) mod request_log;
 pub(crate) mod request_metrics;
 pub(crate) mod request_rates;
 mod request_trace;
+mod resource_policies;
 pub(crate) mod response;
 pub(crate) mod restores;
 mod rights;

@@ -57,7 +57,7 @@ impl Service {
     pub(super) async fn monitored(
         &self,
         (protocol, operation): (Protocol, &str),
-        asker: Asker,
+        asker: Asker<'_>,
         body: &[u8],
         trace: &mut Trace,
     ) -> Result<Option<Answer>, Error> {

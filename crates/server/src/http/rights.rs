@@ -5,9 +5,9 @@
 use std::sync::Arc;
 
 use keywright_access::document::PolicyKind;
-use keywright_access::policies::{Policies, Policy};
+use keywright_access::policies::{Policies, Policy, compiled_policy};
 use keywright_access::principal::{Named, Principal};
-use keywright_engine::{AccountId, Engine, FoundPrincipal, HeldPolicies, Limited, compiled_policy};
+use keywright_engine::{AccountId, Engine, FoundPrincipal, HeldPolicies, Limited};
 
 use super::sessions::{Holder, Session};
 use crate::storage::any_store::AnyStore;
@@ -15,12 +15,12 @@ use crate::storage::any_store::AnyStore;
 /// What a session's policy is called in explanations.
 const SESSION_POLICY: &str = "of the session";
 
-/// A user or session.
+/// A user or session, or the account itself.
 #[derive(Debug)]
 pub(crate) struct Rights {
     pub(crate) principal: Principal,
-    /// The user, or the role of a session.
-    pub(crate) found: FoundPrincipal,
+    /// The user, or the role of a session; none for the account itself.
+    pub(crate) found: Option<FoundPrincipal>,
     pub(crate) session: Option<Session>,
 }
 
@@ -33,7 +33,12 @@ pub(crate) struct Binding {
 impl Rights {
     /// A user who signed with a key of its own.
     pub(crate) fn of_user(found: FoundPrincipal) -> Self {
-        Self { principal: user(&found), found, session: None }
+        Self { principal: user(&found), found: Some(found), session: None }
+    }
+
+    /// The account itself, which policies of tables and streams can bind.
+    pub(crate) fn of_root(account: &AccountId) -> Self {
+        Self { principal: Principal::root(account.as_str()), found: None, session: None }
     }
 
     /// The session of a user or role; none for one of the account itself.
@@ -51,7 +56,7 @@ impl Rights {
             None => principal,
             Some(identity) => principal.with_source_identity(identity.as_str()),
         };
-        Some(Self { principal, found, session: Some(session) })
+        Some(Self { principal, found: Some(found), session: Some(session) })
     }
 
     /// The caller as the engine knows it.
@@ -66,9 +71,9 @@ impl Rights {
 
     /// The policies that bind it now.
     pub(crate) fn binding(&self, engine: &Engine<AnyStore>) -> Binding {
-        let held = engine.policies_of(&self.found);
-        let session =
-            self.session.as_ref().map(|session| session_policies(engine, &self.found.account, session));
+        let Some(found) = &self.found else { return Binding { held: Arc::default(), session: Vec::new() } };
+        let held = engine.policies_of(found);
+        let session = self.session.as_ref().map(|session| session_policies(engine, &found.account, session));
         Binding { held, session: session.unwrap_or_default() }
     }
 }

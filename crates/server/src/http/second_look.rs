@@ -39,7 +39,7 @@ const PARTITION_KEYS: [Known; 4] = [
 /// What is known of a request besides itself.
 pub(crate) trait Surroundings {
     /// The attributes of the partition key of a table or index; none if there is no such one.
-    fn partition_names(&self, table: &str, index: Option<&str>) -> Option<Vec<String>>;
+    fn partition_names(&self, table: &TableRef, index: Option<&str>) -> Option<Vec<String>>;
 
     /// What a statement addresses; none if that is not known, or if there is no such table or index.
     fn addressed(&self, statement: &Statement) -> Option<Addressed>;
@@ -52,7 +52,7 @@ pub(crate) trait Surroundings {
 }
 
 impl Surroundings for Judge {
-    fn partition_names(&self, table: &str, index: Option<&str>) -> Option<Vec<String>> {
+    fn partition_names(&self, table: &TableRef, index: Option<&str>) -> Option<Vec<String>> {
         self.partition_names(table, index)
     }
 
@@ -265,7 +265,7 @@ impl<'r> Use<'r> {
     /// there is no such table or index.
     fn partition(&self, judge: &impl Surroundings) -> Option<(Vec<Value<'_>>, Value<'static>)> {
         let Keys::Statement(statement) = &self.keys else {
-            let names = judge.partition_names(&self.table.name, self.index)?;
+            let names = judge.partition_names(self.table, self.index)?;
             return Some((names.iter().map(|name| self.values(name)).collect(), Value::Absent));
         };
         let addressed = judge.addressed(statement)?;
@@ -308,7 +308,8 @@ pub(super) fn item_context<'c>(judge: &'c Judge, table: &str, key: Option<&'c It
         }
         context.with(Known::Select, Value::one("ALL_ATTRIBUTES"))
     };
-    let (Some(key), Some(partition)) = (key, judge.partition_names(table, None)) else { return unknown() };
+    let names = || judge.engine().partition_names(judge.namespace(), table, None);
+    let (Some(key), Some(partition)) = (key, names()) else { return unknown() };
     let names = key.keys().map(|name| Cow::Borrowed(name.as_str())).collect();
     let mut context = judge.context().with(Known::Attributes, Value::Many(names));
     for (known, name) in PARTITION_KEYS.into_iter().zip(&partition) {

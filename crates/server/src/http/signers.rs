@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use hyper::header::{REFERER, USER_AGENT};
-use keywright_engine::{AccountId, Engine, Principal};
+use keywright_engine::{AccountId, Engine, Namespace, Principal};
 use keywright_semantics::error::{Error, ErrorKind};
 use keywright_semantics::iam::names::Kind;
 use keywright_semantics::messages::auth;
@@ -107,18 +107,37 @@ impl Service {
         signer: &Signer,
     ) -> Result<Option<Judge>, Error> {
         let Some(rights) = &signer.rights else { return Ok(None) };
+        let circumstances = self.circumstances(Some(context), signer.caller.namespace.clone());
+        Ok(Some(self.judge_of(Arc::clone(rights), self.engine()?, circumstances)))
+    }
+
+    /// What conditions see of a request's head; of a call of the studio hardly anything.
+    pub(super) fn circumstances(
+        &self,
+        context: Option<&RequestContext<'_>>,
+        namespace: Namespace,
+    ) -> Circumstances {
         let header = |name| {
-            let value = context.head.headers.get(name).and_then(request_head::visible);
+            let value = context?.head.headers.get(name).and_then(request_head::visible);
             value.map(str::to_owned)
         };
-        let circumstances = Circumstances {
-            ip: context.client.ip,
+        Circumstances {
+            ip: context.map(|context| context.client.ip),
             is_secure: self.is_secure,
             user_agent: header(USER_AGENT),
             referer: header(REFERER),
-            namespace: signer.caller.namespace.clone(),
-        };
-        Ok(Some(Judge::new(Arc::clone(rights), self.engine()?, circumstances)))
+            namespace,
+        }
+    }
+
+    /// The judge of a request by these rights.
+    pub(super) fn judge_of(
+        &self,
+        rights: Arc<Rights>,
+        engine: Engine<AnyStore>,
+        circumstances: Circumstances,
+    ) -> Judge {
+        Judge::new(rights, engine, circumstances, self.authenticator.accounts())
     }
 
     /// The holder of a session. A user or role that was deleted has none, and the account itself none once

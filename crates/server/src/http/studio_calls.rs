@@ -36,7 +36,8 @@ impl Service {
             Ok(visiting) => visiting,
             Err(error) => return self.turned_away(error, prefs, &trace).await,
         };
-        let executed = self.execute(operation, asker.of_operation(operation), body, &mut trace);
+        let asker = asker.of_operation(operation).with_root(self.root(None, operation));
+        let executed = self.execute(operation, asker, body, &mut trace);
         let executed = AssertUnwindSafe(executed).catch_unwind().await;
         let answer = match executed.unwrap_or_else(|_panic| Err(internal_error())) {
             Ok(Some(answer)) => answer,

@@ -24,8 +24,8 @@ use super::service::Service;
 use crate::studio::{Access, Pass, Right, SignedIn, Unpermitted, Visit};
 
 /// A visitor's call, and where it is said why it is denied.
-pub(super) struct Visiting {
-    pub(super) asker: Asker,
+pub(super) struct Visiting<'s> {
+    pub(super) asker: Asker<'s>,
     pub(super) why: Why,
 }
 
@@ -68,24 +68,24 @@ impl Service {
     }
 
     /// By which policies a visitor's calls for a place are judged.
-    fn judge_of(&self, rights: Arc<Rights>, visit: &Visit, namespace: &Namespace) -> Result<Judge, Error> {
+    fn judge_visitor(&self, rights: Arc<Rights>, visit: &Visit, namespace: &Namespace) -> Result<Judge, Error> {
         let circumstances = Circumstances {
-            ip: visit.ip,
+            ip: Some(visit.ip),
             is_secure: self.is_secure,
             user_agent: visit.user_agent.as_deref().map(str::to_owned),
             referer: None,
             namespace: namespace.clone(),
         };
-        Ok(Judge::new(rights, self.engine()?, circumstances))
+        Ok(self.judge_of(rights, self.engine()?, circumstances))
     }
 
     /// Who makes a call of the studio.
-    pub(super) async fn visiting(&self, visit: Visit, access: Access) -> Result<Visiting, Error> {
+    pub(super) async fn visiting(&self, visit: Visit, access: Access) -> Result<Visiting<'_>, Error> {
         let why = Why::default();
         let judge = match self.rights_of(&visit).await? {
             None => None,
             Some(rights) => {
-                let judge = self.judge_of(rights, &visit, &visit.caller.namespace)?;
+                let judge = self.judge_visitor(rights, &visit, &visit.caller.namespace)?;
                 Some(judge.explaining(why.clone()))
             }
         };
@@ -97,7 +97,7 @@ impl Service {
         let rights = self.rights_of(visit).await.map_err(unknown)?;
         let Some(rights) = rights else { return Ok(()) };
         let why = Why::default();
-        let judge = self.judge_of(rights, visit, &visit.caller.namespace).map_err(unknown)?;
+        let judge = self.judge_visitor(rights, visit, &visit.caller.namespace).map_err(unknown)?;
         let judge = judge.explaining(why.clone());
         let judged = match right {
             Right::UseModels => judge.own_call(Own::UseModels),
@@ -137,7 +137,7 @@ impl Service {
             let is_own = place.account == visit.caller.namespace.account;
             let may_list = |rights: &Arc<Rights>| {
                 let list = Touches::account(Action::Operation(Operation::ListTables));
-                let judge = self.judge_of(Arc::clone(rights), visit, place);
+                let judge = self.judge_visitor(Arc::clone(rights), visit, place);
                 judge.is_ok_and(|judge| judge.permit(&list).is_ok())
             };
             is_own && rights.as_ref().is_none_or(may_list)

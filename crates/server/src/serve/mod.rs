@@ -129,6 +129,7 @@ fn engine_config(config: &Config, metrics: &Arc<RequestMetrics>) -> EngineConfig
     let observer: Arc<dyn Observer> = metrics.clone();
     EngineConfig {
         transition_ms: config.transition_ms,
+        policy_change_wait_ms: config.policy_change_wait_ms,
         ttl_delay_ms: config.ttl_delay_ms.unwrap_or(default.ttl_delay_ms),
         strict_metrics: config.strict_metrics,
         stream_shard_open_ms_max: config.stream_shard_ms.unwrap_or(default.stream_shard_open_ms_max),

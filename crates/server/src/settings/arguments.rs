@@ -105,6 +105,10 @@ pub(crate) struct ServeArguments {
     /// How long a table stays in CREATING, UPDATING or DELETING, in milliseconds [default: 0]
     #[arg(long, value_name = "MS", env = "KEYWRIGHT_TRANSITION_MS")]
     pub(crate) transition_ms: Option<u64>,
+    /// How long after a change of a resource policy the next one is refused, in milliseconds; 15000 as the
+    /// service [default: 0]
+    #[arg(long, value_name = "MS", env = "KEYWRIGHT_POLICY_CHANGE_WAIT_MS")]
+    pub(crate) policy_change_wait_ms: Option<u64>,
     /// How long after its expiry time an item is deleted by time to live, in milliseconds [default: 60000]
     #[arg(long, value_name = "MS", env = "KEYWRIGHT_TTL_DELAY_MS")]
     pub(crate) ttl_delay_ms: Option<u64>,

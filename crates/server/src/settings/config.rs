@@ -79,6 +79,7 @@ pub(crate) struct Config {
     pub(crate) throughput: ThroughputConfig,
     pub(crate) clock: ClockSetting,
     pub(crate) transition_ms: u64,
+    pub(crate) policy_change_wait_ms: u64,
     /// How long a stream shard stays open; `None` for the engine's default.
     pub(crate) stream_shard_ms: Option<u64>,
     /// How long after its expiry time an item is deleted; `None` for the engine's default.
@@ -153,6 +154,8 @@ struct File {
     tls_key: Option<PathBuf>,
     #[serde(alias = "transition_ms")]
     transition_ms: Option<u64>,
+    #[serde(alias = "policy_change_wait_ms")]
+    policy_change_wait_ms: Option<u64>,
     #[serde(alias = "strict_metrics")]
     strict_metrics: Option<bool>,
     #[serde(alias = "ttl_delay_ms")]
@@ -411,6 +414,10 @@ impl Config {
             )?,
             clock,
             transition_ms: arguments.transition_ms.or(file.transition_ms).unwrap_or(0),
+            policy_change_wait_ms: arguments
+                .policy_change_wait_ms
+                .or(file.policy_change_wait_ms)
+                .unwrap_or(0),
             ttl_delay_ms: arguments.ttl_delay_ms.or(file.ttl_delay_ms),
             strict_metrics: arguments.strict_metrics.or(file.strict_metrics).unwrap_or(false),
             stream_shard_ms: shard_time(arguments.stream_shard_ms.or(file.stream_shard_ms))?,

@@ -261,7 +261,9 @@ impl Reader {
     fn document(&self, block: &str) {
         let document: serde_json::Value = serde_json::from_str(&self.with_ports(block)).unwrap();
         if document["Statement"].is_array() {
-            std::fs::write(self.file("own-items.json"), block).unwrap();
+            let is_of_table = document["Statement"][0]["Principal"].is_object();
+            let name = if is_of_table { "share.json" } else { "own-items.json" };
+            std::fs::write(self.file(name), block).unwrap();
         } else if document["users"].is_object() {
             std::fs::write(self.file("users.json"), block).unwrap();
         } else {

@@ -10,8 +10,8 @@ use keywright_semantics::request::parts::{
     CreateGlobalSecondaryIndexActionParts, CreateGlobalTableWitnessGroupMemberActionParts,
     CreateReplicationGroupMemberActionParts, CreateTableParts, CreateVectorIndexActionParts, CsvOptionsParts,
     DeleteBackupParts, DeleteGlobalSecondaryIndexActionParts, DeleteGlobalTableWitnessGroupMemberActionParts,
-    DeleteItemParts, DeleteReplicationGroupMemberActionParts, DeleteRequestParts, DeleteTableParts,
-    DeleteVectorIndexActionParts, DescribeBackupParts, DescribeBulkOperationParts,
+    DeleteItemParts, DeleteReplicationGroupMemberActionParts, DeleteRequestParts, DeleteResourcePolicyParts,
+    DeleteTableParts, DeleteVectorIndexActionParts, DescribeBackupParts, DescribeBulkOperationParts,
     DescribeContinuousBackupsParts, DescribeContributorInsightsParts, DescribeEndpointsParts,
     DescribeExportParts, DescribeImportParts, DescribeKinesisStreamingDestinationParts, DescribeLimitsParts,
     DescribeStreamParts, DescribeTableParts, DescribeTimeToLiveParts,
@@ -19,30 +19,30 @@ use keywright_semantics::request::parts::{
     DisassociationMode, EnableKinesisStreamingConfigurationParts, ExecuteStatementParts,
     ExecuteTransactionParts, ExpectedAttributeValueParts, ExportFormat, ExportTableToPointInTimeParts,
     ExportType, ExportViewType, FilterSpecificationParts, GetItemParts, GetRecordsParts,
-    GetShardIteratorParts, GlobalSecondaryIndexParts, GlobalSecondaryIndexUpdateParts,
-    GlobalTableSettingsReplicationMode, GlobalTableWitnessGroupUpdateParts, ImportTableParts,
-    IncrementalExportSpecificationParts, InputCompressionType, InputFormat, InputFormatOptionsParts,
-    InputS3ConfigurationParts, KeySchemaElementParts, KeyType, KeysAndAttributesParts, ListBackupsParts,
-    ListBulkOperationsParts, ListContributorInsightsParts, ListExportsParts, ListImportsParts,
-    ListStreamsParts, ListTablesParts, ListTagsOfResourceParts, LocalSecondaryIndexParts,
-    MultiRegionConsistency, OnDemandThroughputOverrideParts, OnDemandThroughputParts,
-    OutputS3ConfigurationParts, OutputTypeEnum, ParameterizedStatementParts,
+    GetResourcePolicyParts, GetShardIteratorParts, GlobalSecondaryIndexParts,
+    GlobalSecondaryIndexUpdateParts, GlobalTableSettingsReplicationMode, GlobalTableWitnessGroupUpdateParts,
+    ImportTableParts, IncrementalExportSpecificationParts, InputCompressionType, InputFormat,
+    InputFormatOptionsParts, InputS3ConfigurationParts, KeySchemaElementParts, KeyType,
+    KeysAndAttributesParts, ListBackupsParts, ListBulkOperationsParts, ListContributorInsightsParts,
+    ListExportsParts, ListImportsParts, ListStreamsParts, ListTablesParts, ListTagsOfResourceParts,
+    LocalSecondaryIndexParts, MultiRegionConsistency, OnDemandThroughputOverrideParts,
+    OnDemandThroughputParts, OutputS3ConfigurationParts, OutputTypeEnum, ParameterizedStatementParts,
     PointInTimeRecoverySpecificationParts, ProjectionParts, ProjectionType,
     ProvisionedThroughputOverrideParts, ProvisionedThroughputParts, PutItemParts, PutRequestParts,
-    QueryParts, ReplicaGlobalSecondaryIndexParts, ReplicationGroupUpdateParts, RestoreTableFromBackupParts,
-    RestoreTableToPointInTimeParts, ReturnConsumedCapacity, ReturnItemCollectionMetrics, ReturnValue,
-    ReturnValuesOnConditionCheckFailure, S3BucketSourceParts, S3SseAlgorithm, ScalarAttributeType, ScanParts,
-    SearchSchemaElementParts, SearchSchemaElementType, Select, ShardFilterParts, ShardFilterType,
-    ShardIteratorType, SseSpecificationParts, SseType, StartBulkPutItemsParts, StreamSpecificationParts,
-    StreamViewType, TableClass, TableCreationParametersParts, TagParts, TagResourceParts,
-    TimeToLiveSpecificationParts, TransactConditionCheckParts, TransactDeleteParts, TransactGetItemParts,
-    TransactGetItemsParts, TransactGetParts, TransactPutParts, TransactUpdateParts, TransactWriteItemParts,
-    TransactWriteItemsParts, UntagResourceParts, UpdateContinuousBackupsParts,
-    UpdateContributorInsightsParts, UpdateGlobalSecondaryIndexActionParts, UpdateItemParts,
-    UpdateKinesisStreamingConfigurationParts, UpdateKinesisStreamingDestinationParts,
-    UpdateReplicationGroupMemberActionParts, UpdateTableParts, UpdateTimeToLiveParts,
-    VectorAttributeDefinitionParts, VectorDistanceFunction, VectorIndexParts, VectorIndexUpdateParts,
-    WarmThroughputParts, WriteRequestParts,
+    PutResourcePolicyParts, QueryParts, ReplicaGlobalSecondaryIndexParts, ReplicationGroupUpdateParts,
+    RestoreTableFromBackupParts, RestoreTableToPointInTimeParts, ReturnConsumedCapacity,
+    ReturnItemCollectionMetrics, ReturnValue, ReturnValuesOnConditionCheckFailure, S3BucketSourceParts,
+    S3SseAlgorithm, ScalarAttributeType, ScanParts, SearchSchemaElementParts, SearchSchemaElementType,
+    Select, ShardFilterParts, ShardFilterType, ShardIteratorType, SseSpecificationParts, SseType,
+    StartBulkPutItemsParts, StreamSpecificationParts, StreamViewType, TableClass,
+    TableCreationParametersParts, TagParts, TagResourceParts, TimeToLiveSpecificationParts,
+    TransactConditionCheckParts, TransactDeleteParts, TransactGetItemParts, TransactGetItemsParts,
+    TransactGetParts, TransactPutParts, TransactUpdateParts, TransactWriteItemParts, TransactWriteItemsParts,
+    UntagResourceParts, UpdateContinuousBackupsParts, UpdateContributorInsightsParts,
+    UpdateGlobalSecondaryIndexActionParts, UpdateItemParts, UpdateKinesisStreamingConfigurationParts,
+    UpdateKinesisStreamingDestinationParts, UpdateReplicationGroupMemberActionParts, UpdateTableParts,
+    UpdateTimeToLiveParts, VectorAttributeDefinitionParts, VectorDistanceFunction, VectorIndexParts,
+    VectorIndexUpdateParts, WarmThroughputParts, WriteRequestParts,
 };
 
 use super::build::{FromNode, Members, choice, choices, structures};
@@ -205,6 +205,10 @@ structures! {
     DeleteRequestParts {
         key: "Key",
     }
+    DeleteResourcePolicyParts {
+        resource_arn: "ResourceArn",
+        expected_revision_id: "ExpectedRevisionId",
+    }
     DeleteTableParts {
         table_name: "TableName",
     }
@@ -314,6 +318,9 @@ structures! {
     GetRecordsParts {
         shard_iterator: "ShardIterator",
         limit: "Limit",
+    }
+    GetResourcePolicyParts {
+        resource_arn: "ResourceArn",
     }
     GetShardIteratorParts {
         stream_arn: "StreamArn",
@@ -468,6 +475,12 @@ structures! {
     }
     PutRequestParts {
         item: "Item",
+    }
+    PutResourcePolicyParts {
+        resource_arn: "ResourceArn",
+        policy: "Policy",
+        expected_revision_id: "ExpectedRevisionId",
+        confirm_remove_self_resource_access: "ConfirmRemoveSelfResourceAccess",
     }
     QueryParts {
         table_name: "TableName",

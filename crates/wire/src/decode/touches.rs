@@ -167,16 +167,9 @@ fn restore<'b>(operation: Operation, node: &Node<'b>, source: Resource<'b>) -> T
     }
 }
 
-/// A table with tags is tagged too.
 fn create_table<'b>(body: &Node<'b>) -> Touches<'b> {
-    let create = Touch::own(Operation::CreateTable, table(body));
-    match value(body, "Tags") {
-        Some(Node::List(tags)) if !tags.is_empty() => {
-            let tag = Touch::own(Operation::TagResource, create.resource.clone());
-            Touches::Several(vec![create, tag])
-        }
-        _ => Touches::One(create),
-    }
+    let has_tags = matches!(value(body, "Tags"), Some(Node::List(tags)) if !tags.is_empty());
+    Touches::create_table(table(body), has_tags, text(body, "ResourcePolicy").is_some())
 }
 
 /// The tables of a batch, which are the keys of a map.

@@ -3,21 +3,23 @@
 use keywright_semantics::error::Error;
 use keywright_semantics::request::{
     BatchExecuteStatement, BatchGetItem, BatchWriteItem, CancelBulkOperation, CreateBackup, CreateTable,
-    DeleteBackup, DeleteItem, DeleteTable, DescribeBackup, DescribeBulkOperation, DescribeContinuousBackups,
-    DescribeContributorInsights, DescribeExport, DescribeImport,
+    DeleteBackup, DeleteItem, DeleteResourcePolicy, DeleteTable, DescribeBackup, DescribeBulkOperation,
+    DescribeContinuousBackups, DescribeContributorInsights, DescribeExport, DescribeImport,
     DescribeKinesisStreamingDestination as DescribeDestination, DescribeStream, DescribeTable,
     DescribeTimeToLive, DisableKinesisStreamingDestination as DisableDestination,
     EnableKinesisStreamingDestination as EnableDestination, ExecuteStatement, ExecuteTransaction,
-    ExportTable, GetItem, GetRecords, GetShardIterator, ImportTable, ListBackups, ListBulkOperations,
-    ListContributorInsights, ListExports, ListImports, ListStreams, ListTables, ListTagsOfResource, PutItem,
-    Query, Request, RestoreTableFromBackup, RestoreTableToPointInTime, Scan, StartBulkPutItems, TagResource,
-    TransactGetItems, TransactWriteItems, UntagResource, UpdateContinuousBackups, UpdateContributorInsights,
-    UpdateItem, UpdateKinesisStreamingDestination as UpdateDestination, UpdateTable, UpdateTimeToLive,
+    ExportTable, GetItem, GetRecords, GetResourcePolicy, GetShardIterator, ImportTable, ListBackups,
+    ListBulkOperations, ListContributorInsights, ListExports, ListImports, ListStreams, ListTables,
+    ListTagsOfResource, PutItem, PutResourcePolicy, Query, Request, RestoreTableFromBackup,
+    RestoreTableToPointInTime, Scan, StartBulkPutItems, TagResource, TransactGetItems, TransactWriteItems,
+    UntagResource, UpdateContinuousBackups, UpdateContributorInsights, UpdateItem,
+    UpdateKinesisStreamingDestination as UpdateDestination, UpdateTable, UpdateTimeToLive,
 };
 
 use super::Parts;
 
 /// The request of these parts, or its first fault that needs no table.
+#[expect(clippy::too_many_lines, reason = "one arm for each operation")]
 pub(super) fn validate(parts: Parts) -> Result<Request, Error> {
     match parts {
         Parts::BatchExecuteStatement(parts) => {
@@ -47,6 +49,9 @@ pub(super) fn validate(parts: Parts) -> Result<Request, Error> {
         Parts::CreateTable(parts) => CreateTable::validate(*parts).map(Box::new).map(Request::CreateTable),
         Parts::DeleteBackup(parts) => DeleteBackup::validate(&parts).map(Request::DeleteBackup),
         Parts::DeleteItem(parts) => DeleteItem::validate(*parts).map(Box::new).map(Request::DeleteItem),
+        Parts::DeleteResourcePolicy(parts) => {
+            DeleteResourcePolicy::validate(*parts).map(Request::DeleteResourcePolicy)
+        }
         Parts::DeleteTable(parts) => DeleteTable::validate(&parts).map(Request::DeleteTable),
         Parts::DescribeBackup(parts) => DescribeBackup::validate(&parts).map(Request::DescribeBackup),
         Parts::DescribeContinuousBackups(parts) => {
@@ -79,6 +84,9 @@ pub(super) fn validate(parts: Parts) -> Result<Request, Error> {
         Parts::UpdateTimeToLive(parts) => UpdateTimeToLive::validate(*parts).map(Request::UpdateTimeToLive),
         Parts::GetItem(parts) => GetItem::validate(*parts).map(Request::GetItem),
         Parts::GetRecords(parts) => Ok(Request::GetRecords(GetRecords::validate(*parts))),
+        Parts::GetResourcePolicy(parts) => {
+            GetResourcePolicy::validate(&parts).map(Request::GetResourcePolicy)
+        }
         Parts::GetShardIterator(parts) => GetShardIterator::validate(*parts).map(Request::GetShardIterator),
         Parts::ImportTable(parts) => ImportTable::validate(*parts).map(Box::new).map(Request::ImportTable),
         Parts::ListBackups(parts) => ListBackups::validate(&parts).map(Box::new).map(Request::ListBackups),
@@ -96,6 +104,9 @@ pub(super) fn validate(parts: Parts) -> Result<Request, Error> {
             ListTagsOfResource::validate(&parts).map(Request::ListTagsOfResource)
         }
         Parts::PutItem(parts) => PutItem::validate(*parts).map(Box::new).map(Request::PutItem),
+        Parts::PutResourcePolicy(parts) => {
+            PutResourcePolicy::validate(*parts).map(Box::new).map(Request::PutResourcePolicy)
+        }
         Parts::Query(parts) => Query::validate(*parts).map(Box::new).map(Request::Query),
         Parts::RestoreTableFromBackup(parts) => {
             RestoreTableFromBackup::validate(*parts).map(Box::new).map(Request::RestoreTableFromBackup)

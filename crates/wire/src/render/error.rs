@@ -125,6 +125,7 @@ const fn status(kind: ErrorKind) -> u16 {
         | ErrorKind::LimitExceeded
         | ErrorKind::MissingAuthenticationToken
         | ErrorKind::PointInTimeRecoveryUnavailable
+        | ErrorKind::PolicyNotFound
         | ErrorKind::ProvisionedThroughputExceeded
         | ErrorKind::RequestLimitExceeded
         | ErrorKind::ResourceInUse
@@ -182,6 +183,7 @@ const fn type_name(kind: ErrorKind) -> &'static str {
         ErrorKind::PointInTimeRecoveryUnavailable => {
             "com.amazonaws.dynamodb.v20120810#PointInTimeRecoveryUnavailableException"
         }
+        ErrorKind::PolicyNotFound => "com.amazonaws.dynamodb.v20120810#PolicyNotFoundException",
         ErrorKind::ProvisionedThroughputExceeded => {
             "com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException"
         }

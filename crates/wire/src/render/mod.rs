@@ -115,6 +115,16 @@ pub fn render(response: &Response) -> Vec<u8> {
         Response::ListStreams(output) => streams::list_streams(&mut writer, output),
         Response::ListTables(output) => tables::list_tables(&mut writer, output),
         Response::ListTagsOfResource(output) => tables::list_tags(&mut writer, output),
+        Response::GetResourcePolicy(output) => writer.object(|members| {
+            members.put("Policy", &output.policy);
+            members.put("RevisionId", &output.revision_id);
+        }),
+        Response::PutResourcePolicy(revision_id) => {
+            writer.object(|members| members.put("RevisionId", revision_id));
+        }
+        Response::DeleteResourcePolicy(revision_id) => {
+            writer.object(|members| members.put_if("RevisionId", revision_id.as_ref()));
+        }
         Response::Query(output) | Response::Scan(output) => items::page(&mut writer, output),
         Response::TagResource | Response::UntagResource => {}
         Response::TransactGetItems(output) => items::transact_get_items(&mut writer, output),

@@ -16,6 +16,7 @@ pub(crate) fn input(operation: Operation) -> Option<Input> {
         Operation::CreateTable => Input::of(&CREATE_TABLE_INPUT),
         Operation::DeleteBackup => Input::of(&DELETE_BACKUP_INPUT),
         Operation::DeleteItem => Input::of(&DELETE_ITEM_INPUT),
+        Operation::DeleteResourcePolicy => Input::of(&DELETE_RESOURCE_POLICY_INPUT),
         Operation::DeleteTable => Input::of(&DELETE_TABLE_INPUT),
         Operation::DescribeBackup => Input::of(&DESCRIBE_BACKUP_INPUT),
         Operation::DescribeBulkOperation => Input::of(&DESCRIBE_BULK_OPERATION_INPUT),
@@ -36,6 +37,7 @@ pub(crate) fn input(operation: Operation) -> Option<Input> {
         Operation::ExecuteTransaction => Input::of(&EXECUTE_TRANSACTION_INPUT),
         Operation::ExportTableToPointInTime => Input::of(&EXPORT_TABLE_TO_POINT_IN_TIME_INPUT),
         Operation::GetItem => Input::of(&GET_ITEM_INPUT).unechoed(Constraint::Length),
+        Operation::GetResourcePolicy => Input::of(&GET_RESOURCE_POLICY_INPUT),
         Operation::ImportTable => Input::of(&IMPORT_TABLE_INPUT),
         Operation::ListBackups => Input::of(&LIST_BACKUPS_INPUT),
         Operation::ListBulkOperations => Input::of(&LIST_BULK_OPERATIONS_INPUT),
@@ -45,6 +47,7 @@ pub(crate) fn input(operation: Operation) -> Option<Input> {
         Operation::ListTables => Input::of(&LIST_TABLES_INPUT),
         Operation::ListTagsOfResource => Input::of(&LIST_TAGS_OF_RESOURCE_INPUT),
         Operation::PutItem => Input::of(&PUT_ITEM_INPUT),
+        Operation::PutResourcePolicy => Input::of(&PUT_RESOURCE_POLICY_INPUT),
         Operation::Query => Input::of(&QUERY_INPUT).unechoed(Constraint::Length).unechoed(Constraint::Range),
         Operation::RestoreTableFromBackup => Input::of(&RESTORE_TABLE_FROM_BACKUP_INPUT),
         Operation::RestoreTableToPointInTime => Input::of(&RESTORE_TABLE_TO_POINT_IN_TIME_INPUT),
@@ -212,6 +215,8 @@ static CONDITION_EXPRESSION: Shape = Shape::text();
 
 static CONDITIONAL_OPERATOR: Shape = Shape::choice(&["OR", "AND"]);
 
+static CONFIRM_REMOVE_SELF_RESOURCE_ACCESS: Shape = Shape::boolean();
+
 static CONSISTENT_READ: Shape = Shape::boolean();
 
 static CONTRIBUTOR_INSIGHTS_ACTION: Shape = Shape::choice(&["ENABLE", "DISABLE"]);
@@ -346,6 +351,14 @@ static DELETE_REPLICATION_GROUP_MEMBER_ACTION: Shape =
     Shape::structure("DeleteReplicationGroupMemberAction", &[Member::required("RegionName", &REGION_NAME)]);
 
 static DELETE_REQUEST: Shape = Shape::structure("DeleteRequest", &[Member::required("Key", &KEY)]);
+
+static DELETE_RESOURCE_POLICY_INPUT: Shape = Shape::structure(
+    "DeleteResourcePolicyInput",
+    &[
+        Member::required("ResourceArn", &RESOURCE_ARN_STRING),
+        Member::optional("ExpectedRevisionId", &POLICY_REVISION_ID),
+    ],
+);
 
 static DELETE_TABLE_INPUT: Shape =
     Shape::structure("DeleteTableInput", &[Member::required_first("TableName", &TABLE_NAME_OR_ARN)]);
@@ -537,6 +550,9 @@ static GET_RECORDS_INPUT: Shape = Shape::structure(
     "GetRecordsInput",
     &[Member::required("ShardIterator", &SHARD_ITERATOR), Member::optional("Limit", &STREAM_RECORDS_LIMIT)],
 );
+
+static GET_RESOURCE_POLICY_INPUT: Shape =
+    Shape::structure("GetResourcePolicyInput", &[Member::required("ResourceArn", &RESOURCE_ARN_STRING)]);
 
 static GET_SHARD_ITERATOR_INPUT: Shape = Shape::structure(
     "GetShardIteratorInput",
@@ -831,6 +847,8 @@ static POINT_IN_TIME_RECOVERY_SPECIFICATION: Shape = Shape::structure(
     ],
 );
 
+static POLICY_REVISION_ID: Shape = Shape::text().min(1).max(255);
+
 static POSITIVE_INTEGER_OBJECT: Shape = Shape::integer().min(1);
 
 static POSITIVE_LONG_OBJECT: Shape = Shape::long().min(1);
@@ -895,6 +913,16 @@ static PUT_ITEM_INPUT_ATTRIBUTE_MAP: Shape = Shape::map(&ATTRIBUTE_NAME, &ATTRIB
 
 static PUT_REQUEST: Shape =
     Shape::structure("PutRequest", &[Member::required("Item", &PUT_ITEM_INPUT_ATTRIBUTE_MAP)]);
+
+static PUT_RESOURCE_POLICY_INPUT: Shape = Shape::structure(
+    "PutResourcePolicyInput",
+    &[
+        Member::required("ResourceArn", &RESOURCE_ARN_STRING),
+        Member::required("Policy", &RESOURCE_POLICY),
+        Member::optional("ExpectedRevisionId", &POLICY_REVISION_ID),
+        Member::optional("ConfirmRemoveSelfResourceAccess", &CONFIRM_REMOVE_SELF_RESOURCE_ACCESS),
+    ],
+);
 
 static QUERY_INPUT: Shape = Shape::structure(
     "QueryInput",

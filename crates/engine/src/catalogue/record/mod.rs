@@ -12,6 +12,7 @@ pub(super) use sections::{critical_tags, known_tags};
 
 use super::destination::Destinations;
 use super::history::History;
+use super::policies::Policies;
 use super::refused::RefusedTable;
 use super::rows::record_version;
 use super::table::Table;
@@ -25,6 +26,11 @@ const HEAD_BYTES: usize = 9;
 /// jobs may serve it.
 pub(super) fn has_history(table: &Table) -> bool {
     table.history != History::default() || table.filling.is_some() || table.bulk_put.is_some()
+}
+
+/// Whether a table has policies: a release that does not know them must not serve it.
+pub(super) fn has_policies(table: &Table) -> bool {
+    table.policies != Policies::default()
 }
 
 /// Whether a table has destinations, or logs of some: only releases that know them may serve it.
@@ -174,6 +180,9 @@ mod tests {
             table.later = vec![LaterSection { tag: 99, bytes: vec![7; 3] }];
             table.history.enable_recovery(seed, 35, Stamp::first_of(seed));
             assert!(table.history.hold("backup", Stamp::first_of(seed + 1)));
+            table.policies.put(None, "{}".to_owned(), seed);
+            table.policies.put(Some("label".to_owned()), "{}".to_owned(), seed);
+            table.policies.remove(Some("label".to_owned()), seed);
             table.bulk_put = Some(BulkPutting { job: "job".to_owned(), is_cancelled: seed % 2 == 0 });
             let record = encode(&table);
             let read = decode(&record).expect("it was just written");
@@ -244,7 +253,7 @@ mod tests {
 
     #[test]
     fn an_unknown_critical_section_refuses_the_table_by_name_and_says_what_it_holds() {
-        for (tag, contents) in [(33, "a resource policy"), (99, "section 99")] {
+        for (tag, contents) in [(34, "its replicas in other regions"), (99, "section 99")] {
             let record = with_section(&encode(&table()), tag, true, b"of a later release");
             let Err(RecordFault::Refused(refused)) = decode(&record) else { panic!("it is refused") };
             assert_eq!((refused.id, refused.name.as_str()), (table().id, "t"));

@@ -18,6 +18,7 @@ use crate::catalogue::destination::Destinations;
 use crate::catalogue::filling::Filling;
 use crate::catalogue::history::History;
 use crate::catalogue::insights::Insights;
+use crate::catalogue::policies::{Governed, Policies, StoredPolicy};
 use crate::catalogue::refused::RefusedTable;
 use crate::catalogue::stored::BillingModeRecord;
 use crate::catalogue::table::{
@@ -46,13 +47,15 @@ enum Tag {
     Copied,
     History,
     Filling,
+    Policies,
     Destinations,
     BulkPut,
+    RemovedPolicies,
 }
 
 impl Tag {
     /// All sections that this release knows, in ascending order.
-    const ALL: [Self; 18] = [
+    const ALL: [Self; 20] = [
         Self::Identity,
         Self::Status,
         Self::Schema,
@@ -68,9 +71,11 @@ impl Tag {
         Self::WarmJobs,
         Self::Copied,
         Self::History,
+        Self::Policies,
         Self::Filling,
         Self::Destinations,
         Self::BulkPut,
+        Self::RemovedPolicies,
     ];
 
     /// The stored number: never renumber. The numbers of `PLANNED` are taken too.
@@ -91,9 +96,11 @@ impl Tag {
             Self::WarmJobs => 13,
             Self::Copied => 14,
             Self::History => 32,
+            Self::Policies => 33,
             Self::Filling => 35,
             Self::Destinations => 36,
             Self::BulkPut => 37,
+            Self::RemovedPolicies => 38,
         }
     }
 
@@ -108,6 +115,7 @@ impl Tag {
             | Self::TimeToLive
             | Self::Protection
             | Self::History
+            | Self::Policies
             | Self::Filling
             | Self::Destinations => true,
             Self::Class
@@ -117,7 +125,8 @@ impl Tag {
             | Self::Insights
             | Self::WarmJobs
             | Self::Copied
-            | Self::BulkPut => false,
+            | Self::BulkPut
+            | Self::RemovedPolicies => false,
         }
     }
 
@@ -127,7 +136,7 @@ impl Tag {
 }
 
 /// Critical sections of later releases, so that this one can say what it does not serve.
-const PLANNED: [(u16, &str); 2] = [(33, "a resource policy"), (34, "its replicas in other regions")];
+const PLANNED: [(u16, &str); 1] = [(34, "its replicas in other regions")];
 
 /// What a section that this release does not know holds, for people.
 fn contents(tag: u16) -> String {
@@ -293,6 +302,9 @@ fn add_others(table: &Table, written: &mut Written) {
     written.add_unless(&History::default(), Tag::History, &table.history);
     written.add_unless(&None, Tag::Filling, &table.filling);
     written.add_unless(&None, Tag::BulkPut, &table.bulk_put);
+    let nothing = Policies::default();
+    written.add_unless(&nothing.in_force, Tag::Policies, &table.policies.in_force);
+    written.add_unless(&nothing.removed, Tag::RemovedPolicies, &table.policies.removed);
     let destinations = OfDestinations {
         all: table.destinations.clone(),
         logs: DestinationLogRecord::of_destinations(&table.logs),
@@ -320,6 +332,8 @@ struct Parts {
     history: History,
     filling: Option<Filling>,
     bulk_put: Option<BulkPutting>,
+    policies: BTreeMap<Governed, StoredPolicy>,
+    removed_policies: BTreeMap<Governed, u64>,
     destinations: OfDestinations,
 }
 
@@ -343,6 +357,8 @@ impl Parts {
             Tag::History => self.history = whole(bytes)?,
             Tag::Filling => self.filling = whole(bytes)?,
             Tag::BulkPut => self.bulk_put = whole(bytes)?,
+            Tag::Policies => self.policies = whole(bytes)?,
+            Tag::RemovedPolicies => self.removed_policies = whole(bytes)?,
             Tag::Destinations => self.destinations = whole(bytes)?,
         }
         Ok(())
@@ -425,6 +441,7 @@ pub(super) fn decode(version: u64, bytes: &[u8]) -> Result<Table, RecordFault> {
         history: parts.history,
         filling: parts.filling,
         bulk_put: parts.bulk_put,
+        policies: Policies { in_force: parts.policies, removed: parts.removed_policies },
         later,
         seen: Seen::default(),
     })

@@ -14,6 +14,7 @@ use super::schema::{AttributeRecord, IndexRecord, KeyRecord, index_of_record, in
 use crate::catalogue::change_log::{Purpose, StreamRecord, StreamState, StreamTerms};
 use crate::catalogue::destination::Destinations;
 use crate::catalogue::history::History;
+use crate::catalogue::policies::Policies;
 use crate::catalogue::rows::record_version;
 use crate::catalogue::shards::NewLog;
 use crate::catalogue::stored::BillingModeRecord;
@@ -70,14 +71,14 @@ struct LaterRecord {
 ///
 /// # Panics
 ///
-/// If the table has sections of later releases, history, a job that fills it or destinations: only stores of
-/// tagged records have those.
+/// If the table has sections of later releases, history, a job that fills it, policies or destinations: only
+/// stores of tagged records have those.
 pub(super) fn encode(table: &Table) -> Vec<u8> {
     assert!(table.later.is_empty(), "sections of later releases are written in tagged records only");
     assert!(!super::has_history(table), "history and jobs are written in tagged records only");
     assert!(
-        !super::has_destinations(table),
-        "destinations and their logs are written in tagged records only"
+        !super::has_policies(table) && !super::has_destinations(table),
+        "policies, destinations and their logs are written in tagged records only"
     );
     let mut start = vec![FORMAT];
     start.extend_from_slice(&table.version.to_be_bytes());
@@ -248,6 +249,7 @@ impl From<TableRecord> for Table {
             history: History::default(),
             filling: None,
             bulk_put: None,
+            policies: Policies::default(),
             later: Vec::new(),
             seen: Seen::default(),
         }
