@@ -23,6 +23,7 @@ use super::governing::policy_of;
 use super::judgement::{Judge, named};
 use super::rights::Rights;
 use super::service::Service;
+use crate::connection::refused::Cause;
 
 /// The account itself as signer of one request to `DynamoDB`, where access is judged.
 #[derive(Clone, Copy)]
@@ -37,8 +38,9 @@ impl Root<'_> {
     /// The judge of a request; none if no policy and no other account is concerned.
     pub(super) fn judge(&self, caller: &Caller, touches: &Touches<'_>) -> Result<Option<Judge>, Error> {
         let running = self.service.database.running();
-        // Without one the request is refused when it is executed.
-        let Some(running) = running.as_ref() else { return Ok(None) };
+        let Some(running) = running.as_ref() else {
+            return Err(self.service.busy(Cause::StoreReopening));
+        };
         let engine = &running.engine;
         let Namespace { account, region } = &caller.namespace;
         let streams = named(engine, touches);
