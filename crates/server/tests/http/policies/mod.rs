@@ -111,7 +111,7 @@ impl Scene {
         self.iam(&self.owner, "PutUserPolicy", &parameters);
     }
 
-    /// A role of the owner that the owner may take, and a session of it.
+    /// A role of the owner, and a session of it that a user of the owner has taken.
     pub(crate) fn session(&self, role: &str) -> Key {
         let trust = policy(&json!({
             "Effect": "Allow", "Principal": {"AWS": OWNER}, "Action": "sts:AssumeRole",
@@ -120,11 +120,13 @@ impl Scene {
         self.iam(&self.owner, "CreateRole", &parameters);
         let role_arn = format!("arn:aws:iam::{OWNER}:role/{role}");
         let parameters = [("RoleArn", role_arn.as_str()), ("RoleSessionName", "sess")];
-        let taken = form_on(&self.server, &self.owner, ("sts", "2011-06-15"), ("AssumeRole", &parameters));
+        let taker = self.user("taker");
+        self.allow("taker", &json!({"Effect": "Allow", "Action": "sts:AssumeRole", "Resource": "*"}));
+        let session = form_on(&self.server, &taker, ("sts", "2011-06-15"), ("AssumeRole", &parameters));
         Key {
-            id: element(&taken, "AccessKeyId"),
-            secret: element(&taken, "SecretAccessKey"),
-            token: Some(element(&taken, "SessionToken")),
+            id: element(&session, "AccessKeyId"),
+            secret: element(&session, "SecretAccessKey"),
+            token: Some(element(&session, "SessionToken")),
         }
     }
 
