@@ -166,16 +166,19 @@ fn an_export_makes_another_server_alike_once_it_says_the_secrets() {
     assert_eq!(said(&access(Some(&second), &["export"])), exported);
 }
 
+/// What makes a good file a bad one.
+type Change<'c> = &'c dyn Fn(&mut serde_json::Value);
+
 #[test]
 fn a_bad_file_is_refused_with_its_place_and_what_to_do() {
     let folder = tempfile::tempdir().unwrap();
-    let start = |change: &dyn Fn(&mut serde_json::Value)| {
+    let start = |change: Change<'_>| {
         let mut users = users();
         change(&mut users);
         let file = written(folder.path(), "bad.json", &users);
         Server::try_start(&["--in-memory", "--access", &file]).err().unwrap()
     };
-    let cases: [(&dyn Fn(&mut serde_json::Value), &str); 7] = [
+    let cases: [(Change<'_>, &str); 7] = [
         (&|users| users["user"] = json!({}), "user: is not known here: write one of account, policies"),
         (
             &|users| users["users"]["ann"]["attached"] = json!(["gone"]),

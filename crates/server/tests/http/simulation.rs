@@ -161,8 +161,8 @@ fn rows_without_conditions_are_decided_alike_as_real_requests() {
             wrong.push(row.to_string());
         }
         for name in names {
-            let named = [("UserName", "Ann"), ("PolicyName", name.as_str().unwrap())];
-            assert_eq!(scene.root.iam("DeleteUserPolicy", &named).status, 200);
+            let removal = [("UserName", "Ann"), ("PolicyName", name.as_str().unwrap())];
+            assert_eq!(scene.root.iam("DeleteUserPolicy", &removal).status, 200);
         }
         real += 1;
     }
