@@ -113,7 +113,9 @@ pub use jobs::{
     RollbackRequest, Row, RowPage, Sealed, SourceError,
 };
 pub use partiql::Addressed;
-pub use principals::{FoundKey, FoundPrincipal, FoundRole, HeldPolicies, SessionKey, Subject, built_in_policy};
+pub use principals::{
+    FoundKey, FoundPrincipal, FoundRole, HeldPolicies, SessionKey, Subject, built_in_policy,
+};
 pub use sets::{
     BegunRestore, BegunSet, NewSet, RestoreFault, RestoredTable, SetFault, SetPage, SetTable, Wanted,
 };

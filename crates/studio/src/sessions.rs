@@ -168,7 +168,7 @@ mod tests {
 
     fn by(account: &str, id: &str) -> SignedIn {
         let namespace = Namespace { account: AccountId::from(account), region: Region::stored("us-east-1") };
-        let caller = Caller { namespace, principal: key(id) };
+        let caller = Caller { principal: key(id), ..Caller::account(namespace) };
         let arn = format!("arn:aws:iam::{account}:root");
         SignedIn { caller, pass: None, arn, expires_ms: None, signature: String::new() }
     }

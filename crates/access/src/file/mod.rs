@@ -1,4 +1,5 @@
-//! Files of users: users, groups, roles and policies of one account as JSON, for version control, tests and CI.
+//! Files of users: users, groups, roles and policies of one account as JSON, for version control, tests and
+//! CI.
 //!
 //! - `read`: texts to files, or what is wrong where; `write`: the other way.
 //! - `plan`: the calls of IAM that make an account as a file says.

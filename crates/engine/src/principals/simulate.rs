@@ -1,6 +1,7 @@
 //! The simulator of policies: what policies would say of a request that nobody makes.
 //!
-//! Sources: API reference, `SimulateCustomPolicy` and `SimulatePrincipalPolicy`; IAM user guide, policy simulator.
+//! Sources: API reference, `SimulateCustomPolicy` and `SimulatePrincipalPolicy`; IAM user guide, policy
+//! simulator.
 //! It reads the account's copy in memory and changes nothing.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -200,32 +200,32 @@ impl Surroundings for Around<'_> {
 
 /// What is said of a request.
 #[derive(Debug, Default)]
-pub(crate) struct Told {
+pub(crate) struct Report {
     pub(crate) lines: Vec<String>,
     pub(crate) is_denied: bool,
 }
 
 impl Scene {
     /// Explains a request of this body: each right that it needs, and what each statement says of it.
-    pub(crate) fn explain(&self, body: &[u8]) -> Result<Told, Failure> {
+    pub(crate) fn explain(&self, body: &[u8]) -> Result<Report, Failure> {
         let refused = |error: &keywright_semantics::error::Error| {
             Failure::new(format!("the request is not valid: {}", error.message))
         };
         let shaped = shape(self.operation, body).map_err(|error| refused(&error))?;
         let (touches, given) = (shaped.touches(), shaped.given_tags());
         let around = Around { scene: self, given: &given };
-        let mut told = Told::default();
+        let mut report = Report::default();
         let request = match shaped.judge() {
             Ok(request) => Some(request),
             Err(error) => {
                 let note = "policies come first; what depends on keys and attributes stays open";
-                told.lines.push(format!("the request is not valid ({}); {note}", error.message));
+                report.lines.push(format!("the request is not valid ({}); {note}", error.message));
                 None
             }
         };
         let mut look = |touches: &Touches<'_>, context: Option<Context<'_>>| match context {
-            Some(context) => self.say(touches, &context, &mut told),
-            None => self.say(touches, &around.context().unbound(), &mut told),
+            Some(context) => self.say(touches, &context, &mut report),
+            None => self.say(touches, &around.context().unbound(), &mut report),
         };
         let is_about_items =
             request.as_ref().is_some_and(|request| second_look::each_use(request, &around, &mut look));
@@ -233,13 +233,13 @@ impl Scene {
             let context = around.context();
             look(&touches, Some(if request.is_some() { context } else { context.unbound() }));
         }
-        if told.lines.is_empty() {
-            told.lines.push("the request needs no right".to_owned());
+        if report.lines.is_empty() {
+            report.lines.push("the request needs no right".to_owned());
         }
-        Ok(told)
+        Ok(report)
     }
 
-    fn say(&self, touches: &Touches<'_>, context: &Context<'_>, told: &mut Told) {
+    fn say(&self, touches: &Touches<'_>, context: &Context<'_>, report: &mut Report) {
         let scope = Scope { account: &self.account, region: &self.region };
         for need in needs(touches, scope) {
             let table = self.table_of(&need.target);
@@ -254,9 +254,9 @@ impl Scene {
             let (action, target) = (Action::Served(need.verb), &need.target);
             let question = Question { principal: &self.asking.principal, action, target, context: &context };
             let explanation = explain(&question, &policies);
-            told.is_denied |= !explanation.decision.is_allowed();
-            told.lines.push(format!("{} on {}", need.verb, need.target));
-            told.lines.extend(explanation.to_string().lines().map(|line| format!("  {line}")));
+            report.is_denied |= !explanation.decision.is_allowed();
+            report.lines.push(format!("{} on {}", need.verb, need.target));
+            report.lines.extend(explanation.to_string().lines().map(|line| format!("  {line}")));
         }
     }
 

@@ -184,7 +184,7 @@ impl Service {
     pub(super) async fn answer_signed(
         &self,
         call: SignedCall,
-        asker: &Asker,
+        asker: &Asker<'_>,
         body: &[u8],
     ) -> Result<Option<Answer>, Error> {
         asker.judge.as_ref().map_or(Ok(()), |judge| call.allow(judge, body))?;

@@ -21,7 +21,7 @@ use keywright_wire::sigv4::SignedRequest;
 
 use super::auth::is_same;
 use super::context::signed_headers;
-use super::judgement::{Circumstances, Judge};
+use super::judgement::Circumstances;
 use super::rights::Rights;
 use super::service::Service;
 use crate::connection::request_head;
@@ -41,13 +41,13 @@ impl Service {
             value.map(str::to_owned)
         };
         let circumstances = Circumstances {
-            ip,
+            ip: Some(ip),
             is_secure: false,
             user_agent: header(USER_AGENT),
             referer: header(REFERER),
             namespace,
         };
-        Judge::new(rights, self.engine()?, circumstances).own_call(Own::GetMetrics)
+        self.judge_of(rights, self.engine()?, circumstances).own_call(Own::GetMetrics)
     }
 
     /// What a reader may do, and the place of its request; none for the account itself.

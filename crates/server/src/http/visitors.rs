@@ -68,7 +68,12 @@ impl Service {
     }
 
     /// By which policies a visitor's calls for a place are judged.
-    fn judge_visitor(&self, rights: Arc<Rights>, visit: &Visit, namespace: &Namespace) -> Result<Judge, Error> {
+    fn judge_visitor(
+        &self,
+        rights: Arc<Rights>,
+        visit: &Visit,
+        namespace: &Namespace,
+    ) -> Result<Judge, Error> {
         let circumstances = Circumstances {
             ip: Some(visit.ip),
             is_secure: self.is_secure,

@@ -259,8 +259,8 @@ struct Wait {
     pause: Duration,
 }
 
-/// Whether a thread is free for a job. `retries`: those at work that are tried again, if it is one as well. They
-/// leave a thread to others, since a store that never answers holds each of them for minutes.
+/// Whether a thread is free for a job. `retries`: those at work that are tried again, if it is one as well.
+/// They leave a thread to others, since a store that never answers holds each of them for minutes.
 fn has_thread(threads: usize, at_work: usize, retries: Option<usize>) -> bool {
     let for_retries = threads.saturating_sub(1).max(1);
     at_work < threads && retries.is_none_or(|retries| retries < for_retries)

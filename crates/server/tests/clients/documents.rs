@@ -257,7 +257,8 @@ impl Reader {
         self.make_tables();
     }
 
-    /// A policy or a file of users becomes the file that commands after it name; other documents are settings of assistants.
+    /// A policy or a file of users becomes the file that commands after it name; other documents are settings
+    /// of assistants.
     fn document(&self, block: &str) {
         let document: serde_json::Value = serde_json::from_str(&self.with_ports(block)).unwrap();
         if document["Statement"].is_array() {

@@ -1,5 +1,4 @@
-//! Files of users: applied at start and to a running server, exported, pruned, and what a request is explained
-//! by.
+//! Files of users: applied at start and to a running server, exported, pruned, and what explains a request.
 
 use std::path::Path;
 use std::process::{Command, Output};

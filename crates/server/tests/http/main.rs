@@ -26,3 +26,4 @@ mod support;
 mod surroundings;
 mod tls;
 mod transport;
+mod user_policies;

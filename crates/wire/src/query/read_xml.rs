@@ -32,6 +32,7 @@ pub(crate) fn read(text: &str) -> Option<(String, Document)> {
     let mut open: Vec<Open> = Vec::new();
     let mut rest = text.trim();
     loop {
+        debug_assert!(open.len() <= DEPTH_MAX, "deeper elements are refused");
         let (before, tag) = rest.split_once('<')?;
         if let Some(element) = open.last_mut() {
             element.text.push_str(&plain(before)?);
@@ -55,6 +56,7 @@ pub(crate) fn read(text: &str) -> Option<(String, Document)> {
             }
             element
         };
+        debug_assert!(!closed.name.is_empty(), "an element has a name");
         let name = closed.name.clone();
         match open.last_mut() {
             Some(outer) => outer.inner.push((name, closed.document())),
@@ -88,6 +90,7 @@ fn plain(text: &str) -> Option<String> {
         rest = after;
     }
     out.push_str(rest);
+    debug_assert!(out.len() <= text.len(), "a reference is longer than what it stands for");
     Some(out)
 }
 

@@ -30,8 +30,8 @@ const UNEXPLAINED: u8 = 2;
 /// Explain why a request would be allowed or denied
 ///
 /// Prints each right that the request needs, what decided, and what each statement of each policy says. The
-/// request is not made. Without --access it asks a running server for users, policies and tables. Exit status:
-/// 0 if the request would be allowed, 1 if denied, 2 if it could not be explained.
+/// request is not made. Without --access it asks a running server for users, policies and tables. Exit
+/// status: 0 if the request would be allowed, 1 if denied, 2 if it could not be explained.
 #[derive(Debug, Args)]
 pub(super) struct ExplainArguments {
     /// Who asks: user/NAME, role/NAME, an ARN of one, or root

@@ -83,7 +83,7 @@ fn reports_among_the_objects_are_not_read() {
         assert_eq!((&ended["BulkOperationStatus"], counts(&ended)), (&json!("COMPLETED"), [1, 0]));
         assert_eq!(scene.items(TABLE), [item(1)], "what a condition refuses is not put from the report");
     }
-    // Whoever names such a folder means it.
+    // A prefix in that folder means what it says.
     let exported = "AWSDynamoDB/01234567890123-abcdef01/data/";
     scene.put(&format!("{exported}1.json"), line(&item(3)));
     wish["InputS3Configuration"]["S3KeyPrefix"] = json!(exported);
