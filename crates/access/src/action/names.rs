@@ -61,13 +61,10 @@ actions! {
 actions! {
     /// Keywright's own calls, below `/_keywright/` and at the management listener, and what its studio does.
     Own:
-    ApplyAccess,
     BackUpTables,
     BranchTables,
     DeleteBranch,
     DescribeBackups,
-    ExplainAccess,
-    ExportAccess,
     FindTable,
     GetClock,
     GetImportErrors,

@@ -19,15 +19,13 @@ use crate::support::{Server, add_key};
 const EVERYTHING: &str =
     r#"{"Version": "2012-10-17", "Statement": {"Effect": "Allow", "Action": "*", "Resource": "*"}}"#;
 
-/// Actions that this test does not ask for: those of replicas, which are not served, and of documents and
-/// explanations, which have their own tests.
+/// Actions that this test does not ask for: those of replicas, which are not served, and of models, which
+/// have their own tests.
 fn is_elsewhere(verb: Verb) -> bool {
     match verb {
         Verb::Touched(Action::Operation(operation)) => !is_served(operation),
         Verb::Replica(_) => true,
-        Verb::Own(own) => {
-            matches!(own, Own::ApplyAccess | Own::ExplainAccess | Own::ExportAccess | Own::UseModels)
-        }
+        Verb::Own(own) => own == Own::UseModels,
         // Everybody may ask who they are and take a session of their own, as on AWS; the others are parts of
         // AssumeRole or not served.
         Verb::Sts(sts) => !matches!(sts, Sts::AssumeRole),
@@ -224,6 +222,7 @@ fn of_identity(scene: &mut Scene) {
             ("AssumeRolePolicyDocument", trust),
             ("PermissionsBoundary", arn),
             ("AccessKeyId", "AKIAAAAAAAAAAAAAAAAA"),
+            ("SecretAccessKey", "a-secret-of-sixteen-or-more"),
             ("Status", "Inactive"),
             ("VersionId", "v1"),
             ("Description", "d"),

@@ -8,7 +8,7 @@ use crate::support::signed::{REGION, Scene, Signed, element};
 const OWNER: &str = "123456789012";
 /// Rows that the simulator can express at least, and that can be real requests.
 const SIMULATED_MIN: usize = 280;
-const REAL_MIN: usize = 40;
+const REAL_MIN: usize = 20;
 
 fn table() -> Value {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../access/tests/decisions.json");

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::support::Server;
 use crate::support::client::{Caller, client, create_indexed_table};
-use crate::support::management::{get, sample};
+use crate::support::management::{get_as, sample};
 use crate::support::raw::Connection;
 use crate::support::signed::{ACCOUNT, REGION, Scene, Signed, allowing, form};
 
@@ -214,7 +214,7 @@ fn a_denied_statement_of_a_batch_is_refused_alone() {
     assert!(responses[3]["Error"].is_null(), "{answer}");
     let written = json!({"TableName": "Tab", "Key": {"pk": {"S": "Ann"}, "sk": {"S": "b"}}});
     assert!(scene.root.good("GetItem", &written)["Item"].is_object());
-    let (_, metrics) = get(&scene.server, "/metrics");
+    let (_, metrics) = get_as(&scene.server, "/metrics", &scene.root_key.clone().into());
     assert_eq!(sample(&metrics, "keywright_denials_total{decision=\"implicit\"}"), Some(3.0), "{metrics}");
     // A batch that is faulty as a whole is so for everyone.
     for faulty in [json!({"Statements": []}), json!({})] {
@@ -289,7 +289,7 @@ fn a_denial_is_logged_with_what_decided_and_counted() {
             {"Statement": "SELECT * FROM Tab WHERE pk = 'PLANTED' AND sk = 'a'"}]});
         scene.ann.good("BatchExecuteStatement", &batch);
         assert_eq!(scene.ann.iam("ListUsers", &[]).status, 403);
-        let (_, metrics) = get(&scene.server, "/metrics");
+        let (_, metrics) = get_as(&scene.server, "/metrics", &scene.root_key.clone().into());
         let count =
             |decision: &str| sample(&metrics, &format!("keywright_denials_total{{decision=\"{decision}\"}}"));
         assert_eq!((count("explicit"), count("implicit")), (Some(1.0), Some(2.0)), "{metrics}");

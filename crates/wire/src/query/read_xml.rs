@@ -38,6 +38,7 @@ pub(crate) fn read(text: &str) -> Option<(String, Document)> {
             element.text.push_str(&plain(before)?);
         }
         let (tag, after) = tag.split_once('>')?;
+        debug_assert!(after.len() < rest.len(), "each tag is read once");
         rest = after;
         if tag.starts_with(['?', '!']) {
             continue;
@@ -71,6 +72,7 @@ fn plain(text: &str) -> Option<String> {
     let mut rest = text;
     while let Some((before, reference)) = rest.split_once('&') {
         let (name, after) = reference.split_once(';')?;
+        debug_assert!(!before.contains('&'), "references are resolved in their order");
         out.push_str(before);
         out.push(match name {
             "lt" => '<',
