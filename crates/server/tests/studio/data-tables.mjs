@@ -236,10 +236,10 @@ test('a deleted item can be brought back for ten seconds, and not over another o
 });
 
 /** What of a request's operation loses nothing. A new operation belongs here or to the losses below. */
-const HARMLESS = /^(BatchGet|CreateBackup|CreateTable|Describe|EnableKinesis|ExportTable|GetItem|GetRecords|GetShardIterator|ImportTable|List|Query|RestoreTable|Scan|TagResource|TransactGet|UpdateItem|UpdateKinesis)/;
+const HARMLESS = /^(BatchGet|CreateBackup|CreateTable|Describe|EnableKinesis|ExportTable|GetItem|GetRecords|GetResourcePolicy|GetShardIterator|ImportTable|List|Query|RestoreTable|Scan|TagResource|TransactGet|UpdateItem|UpdateKinesis)/;
 const LOSSES = {
   BatchExecuteStatement: [{Statements: [{Statement: "DELETE FROM Shop WHERE pk = 'a'"}]}], BatchWriteItem: [{RequestItems: {Shop: [{DeleteRequest: {}}]}}, {RequestItems: {Shop: [{PutRequest: {}}]}}],
-  CancelBulkOperation: [{}], DeleteBackup: [{}], DeleteItem: [{}], DeleteTable: [{}], DisableKinesisStreamingDestination: [{}], ExecuteStatement: [{Statement: ' delete from Shop'}], ExecuteTransaction: [{TransactStatements: [{Statement: 'Delete FROM Shop'}]}], PutItem: [{}], StartBulkPutItems: [{}],
+  CancelBulkOperation: [{}], DeleteBackup: [{}], DeleteItem: [{}], DeleteResourcePolicy: [{}], DeleteTable: [{}], DisableKinesisStreamingDestination: [{}], ExecuteStatement: [{Statement: ' delete from Shop'}], ExecuteTransaction: [{TransactStatements: [{Statement: 'Delete FROM Shop'}]}], PutItem: [{}], PutResourcePolicy: [{}], StartBulkPutItems: [{}],
   TransactWriteItems: [{TransactItems: [{Delete: {}}]}, {TransactItems: [{Put: {}}]}], UntagResource: [{TagKeys: ['a']}],
   UpdateContinuousBackups: [{PointInTimeRecoverySpecification: {PointInTimeRecoveryEnabled: false}}], UpdateContributorInsights: [{ContributorInsightsAction: 'DISABLE'}],
   UpdateTable: [{GlobalSecondaryIndexUpdates: [{Delete: {IndexName: 'x'}}]}, {StreamSpecification: {StreamEnabled: false}}, {DeletionProtectionEnabled: false}],

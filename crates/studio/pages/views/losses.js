@@ -40,6 +40,8 @@ export function lossesOf(name, body) {
     case "dynamodb/PutItem": return ofWrites(0, replaces(body) ? 1 : 0);
     case "dynamodb/StartBulkPutItems": return ["items that have the same keys as records now"];
     case "dynamodb/CancelBulkOperation": return ["the rest of the records: those that are done stay"];
+    case "dynamodb/DeleteResourcePolicy": return ["the policy that says who may use the table or stream"];
+    case "dynamodb/PutResourcePolicy": return ["the policy that the table or stream has now, if there is one"];
     case "dynamodb/BatchWriteItem": {
       const all = Object.values(body.RequestItems ?? {}).flatMap(listed);
       return ofWrites(all.filter((one) => one?.DeleteRequest).length, all.filter((one) => one?.PutRequest).length);
