@@ -72,7 +72,10 @@ async fn create<S: Store>(
                 part,
             };
             let kind = entity.kind();
-            if let Some(id) = id.as_ref().filter(|id| draft.account().all().any(|other| other.id == **id)) {
+            // Trust policies of all accounts mean principals by their ids.
+            let is_taken =
+                |id: &String| !engine.directory().arns_of(&BTreeSet::from([id.clone()])).is_empty();
+            if let Some(id) = id.as_ref().filter(|id| is_taken(id)) {
                 return Err(Fault::exists(messages::id_exists(id)));
             }
             entity.id = id.unwrap_or_else(|| ids::of_entity(kind, engine.env()));

@@ -95,20 +95,15 @@ fn principal_of(account: &Account, entity: &Entity) -> Option<Principal> {
     Some(principal.with_tags(pairs(&entity.tags)))
 }
 
-/// The user of an ARN, who need not exist.
-fn caller(account: &Account, arn: &str) -> Result<Principal, Fault> {
+/// The user of an ARN, who need not exist. Only the user whose policies are simulated has its tags and id
+/// here: who may simulate does not read those of others.
+fn caller(account: &Account, arn: &str, source: Option<&Entity>) -> Result<Principal, Fault> {
     let parts = IamArn::parse(arn).filter(|parts| parts.kind == "user");
     let parts = parts.ok_or_else(|| invalid(messages::not_simulated(arn)))?;
-    let held = account.entity(Kind::User, parts.name);
-    match held
-        .filter(|user| user.arn(account.id.as_str()) == arn)
-        .and_then(|user| principal_of(account, user))
-    {
-        Some(principal) => Ok(principal),
-        None => {
-            Ok(Principal::user(parts.account, Named { path: parts.path, name: parts.name }, "AIDASIMULATED"))
-        }
-    }
+    let is_source = |user: &&Entity| user.arn(account.id.as_str()) == arn;
+    let known = source.filter(is_source).and_then(|user| principal_of(account, user));
+    let named = Named { path: parts.path, name: parts.name };
+    Ok(known.unwrap_or_else(|| Principal::user(parts.account, named, "AIDASIMULATED")))
 }
 
 fn simulated(account: &Account, request: &Simulation) -> Result<Simulated, Fault> {
@@ -124,7 +119,7 @@ fn simulated(account: &Account, request: &Simulation) -> Result<Simulated, Fault
     let own = || managed(account, source?.boundary.as_ref()?);
     let boundary = given.or_else(own);
     let principal = match &request.caller {
-        Some(arn) => Some(caller(account, arn)?),
+        Some(arn) => Some(caller(account, arn, source)?),
         None => source.and_then(|entity| principal_of(account, entity)),
     };
     let is_user = principal.as_ref().is_some_and(|principal| principal.user_name().is_some());

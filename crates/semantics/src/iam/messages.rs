@@ -115,6 +115,10 @@ pub fn bad_id(kind: Kind) -> String {
     )
 }
 
+/// A client gives the id of a new user or role.
+pub const ID_AT_START: &str = "The id of a user or role can only be given by the access file of a server that \
+    starts: an id is what trust policies and sessions mean. Leave out UserId or RoleId, or the id in the file.";
+
 /// The id of a new entity that another one has.
 pub fn id_exists(id: &str) -> String {
     format!("An entity with the id {id} already exists.")

@@ -682,6 +682,15 @@ impl Request {
         )
     }
 
+    /// Whether it gives the id of a new user or role.
+    pub fn gives_entity_id(&self) -> bool {
+        match self {
+            Self::CreateUser(new) => new.id.is_some(),
+            Self::CreateRole(new) => new.entity.id.is_some(),
+            _ => false,
+        }
+    }
+
     /// The boundary that the request gives.
     pub fn given_boundary(&self) -> Option<&String> {
         match self {

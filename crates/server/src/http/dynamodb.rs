@@ -119,7 +119,8 @@ impl Service {
     /// Waits until it is the caller's turn to be answered with much.
     async fn turn(&self, caller: &Caller) -> Result<Place, Error> {
         let who = match &caller.principal {
-            Principal::Limited(limited) => Who::from(limited.arn.as_str()),
+            // The id of a session is the role's with a name that the caller chose.
+            Principal::Limited(limited) => Who::from(limited.user_id.split(':').next().unwrap_or_default()),
             Principal::Account | Principal::AccessKey(_) => Who::from(caller.namespace.account.as_str()),
         };
         self.turns.take(who).await.map_err(|NoTurn| self.busy(Cause::AnswerBudget))

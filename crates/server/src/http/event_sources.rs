@@ -3,10 +3,14 @@
 //! It does not know what any operation does. Between admission and execution it asks whether the settings
 //! name the targets, which the engine does not know.
 
+use std::borrow::Cow;
+
 use hyper::body::Incoming;
 use keywright_semantics::error::Error;
 use keywright_semantics::event_sources::fault::Fault;
-use keywright_semantics::touches::{Action, Touches};
+use keywright_semantics::event_sources::request::Request;
+use keywright_semantics::operation::Operation;
+use keywright_semantics::touches::{Action, Resource, Touch, Touches};
 use keywright_wire::{
     Family, RequestLine, decode_event_sources, render_event_sources, render_event_sources_error,
     render_event_sources_fault,
@@ -73,7 +77,7 @@ impl Service {
             Ok(request) => request,
             Err(fault) => return Ok(Some(refused(&fault))),
         };
-        let touches = Touches::account(Action::EventSources(request.operation()));
+        let touches = touches(&request);
         let admitted = admit(asker, &touches, trace, |_| Ok(request))?;
         let Some(admitted) = admitted else { return Ok(None) };
         for target in admitted.request().targets() {
@@ -90,4 +94,15 @@ impl Service {
             Err(fault) => refused(&fault),
         }))
     }
+}
+
+/// What a request touches. A new mapping hands out the records of its stream, so its maker must be allowed to
+/// read them.
+fn touches(request: &Request) -> Touches<'static> {
+    let own = Touches::account(Action::EventSources(request.operation()));
+    let Request::Create(create) = request else { return own };
+    let stream = Resource::Stream(Cow::Owned(create.stream.arn.clone()));
+    let reads = [Operation::DescribeStream, Operation::GetShardIterator, Operation::GetRecords];
+    let reads = reads.into_iter().map(|operation| Touch::own(operation, stream.clone()));
+    Touches::Several(own.as_slice().iter().cloned().chain(reads).collect())
 }

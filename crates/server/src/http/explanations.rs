@@ -1,7 +1,7 @@
 //! Why a visitor of the studio is denied: which statement decided, and which condition failed.
 //!
-//! It shows statements of policies that bind the visitor's own identity, and of resources of the visitor's
-//! own account. It decides nothing.
+//! It shows statements of policies that bind the visitor's own identity, and those that match of resources of
+//! the visitor's own account. It decides nothing.
 
 use std::sync::{Arc, OnceLock};
 
@@ -34,10 +34,13 @@ fn shown(denial: &Denial<'_>, question: &Question<'_>, policies: &Policies<'_>) 
     let explanation = explain(question, policies);
     let is_own = question.target.account().is_none_or(|owner| owner == question.principal.account());
     let may_see = |layer: PolicyLayer| layer != PolicyLayer::Resource || is_own;
+    // What a table's policy says to others stays its own.
+    let is_for_caller = |one: &&Explained<'_>| {
+        one.layer != PolicyLayer::Resource || (is_own && one.outcome == Outcome::Matches)
+    };
     // Statements about other actions say nothing about this one.
     let about = explanation.statements.iter().filter(|one| one.outcome != Outcome::OtherAction);
-    let seen: Vec<Json> =
-        about.filter(|one| may_see(one.layer)).take(STATEMENTS_MAX).map(statement).collect();
+    let seen: Vec<Json> = about.filter(is_for_caller).take(STATEMENTS_MAX).map(statement).collect();
     let by = match denial {
         Denial::Explicit { layer, by } if may_see(*layer) => Json::text(by.to_string()),
         Denial::Explicit { .. } | Denial::Implicit { .. } => Json::Null,

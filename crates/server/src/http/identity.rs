@@ -105,6 +105,9 @@ impl Service {
         {
             return Err(Fault::exists(messages::key_exists(&given.id)).into());
         }
+        if request.gives_entity_id() {
+            return Err(Fault::new(FaultKind::InvalidParameterValue, messages::ID_AT_START).into());
+        }
         let engine = self.engine()?;
         let (caller, changes) = (signer.caller.clone(), request.changes_something());
         let work = async move { engine.manage_principals(&caller, request).await };

@@ -307,16 +307,20 @@ impl Judge {
         named(&self.engine, touches)
     }
 
-    /// The tags of the table that a target is or belongs to.
+    /// The tags of the own table that a target is or belongs to. Policies of other accounts' users do not see
+    /// those of this one: a denial would tell them.
     fn tags_of(&self, target: &Target<'_>) -> Vec<(String, String)> {
         let Target::One(Arn { service, account, region, resource, .. }) = target else { return Vec::new() };
         let table = resource.strip_prefix("table/").and_then(|path| path.split('/').next());
         let Some(table) = table.filter(|_| service == "dynamodb") else { return Vec::new() };
         let own = &self.circumstances.namespace;
-        if *own.account.as_str() == **account && *own.region.as_str() == **region {
+        if *own.account.as_str() != **account {
+            return Vec::new();
+        }
+        if *own.region.as_str() == **region {
             return self.engine.table_tags(own, table);
         }
-        let namespace = Namespace { account: AccountId::from(&**account), region: Region::stored(region) };
+        let namespace = Namespace { account: own.account.clone(), region: Region::stored(region) };
         self.engine.table_tags(&namespace, table)
     }
 

@@ -235,6 +235,10 @@ fn servers_with_one_token_key_know_each_others_sessions() {
     let (first, second) = (shared(), shared());
     let own = Server::start(&["--in-memory", "--access", &file]);
     let mut admin = Signed::new(&first, ROOT.0, ROOT.1);
+    // Nobody takes the id that a trust policy means.
+    let chosen = [("UserName", "eve"), ("UserId", "AIDAANN0000000000001")];
+    let refused = admin.iam("CreateUser", &chosen);
+    assert!(refused.status == 400 && refused.text().contains("access file"), "{}", refused.text());
     let role = [("RoleArn", "arn:aws:iam::123456789012:role/nightly"), ("RoleSessionName", "shared")];
     let taken = admin.sts("AssumeRole", &role);
     assert_eq!(taken.status, 200, "{}", taken.text());

@@ -32,13 +32,13 @@ pub(crate) fn read(text: &str) -> Option<(String, Document)> {
     let mut open: Vec<Open> = Vec::new();
     let mut rest = text.trim();
     loop {
-        debug_assert!(open.len() <= DEPTH_MAX, "deeper elements are refused");
+        assert!(open.len() <= DEPTH_MAX, "deeper elements are refused");
         let (before, tag) = rest.split_once('<')?;
         if let Some(element) = open.last_mut() {
             element.text.push_str(&plain(before)?);
         }
         let (tag, after) = tag.split_once('>')?;
-        debug_assert!(after.len() < rest.len(), "each tag is read once");
+        assert!(after.len() < rest.len(), "each tag is read once");
         rest = after;
         if tag.starts_with(['?', '!']) {
             continue;
@@ -57,7 +57,7 @@ pub(crate) fn read(text: &str) -> Option<(String, Document)> {
             }
             element
         };
-        debug_assert!(!closed.name.is_empty(), "an element has a name");
+        assert!(!closed.name.is_empty(), "an element has a name");
         let name = closed.name.clone();
         match open.last_mut() {
             Some(outer) => outer.inner.push((name, closed.document())),
@@ -72,7 +72,7 @@ fn plain(text: &str) -> Option<String> {
     let mut rest = text;
     while let Some((before, reference)) = rest.split_once('&') {
         let (name, after) = reference.split_once(';')?;
-        debug_assert!(!before.contains('&'), "references are resolved in their order");
+        assert!(!before.contains('&'), "references are resolved in their order");
         out.push_str(before);
         out.push(match name {
             "lt" => '<',
@@ -92,7 +92,7 @@ fn plain(text: &str) -> Option<String> {
         rest = after;
     }
     out.push_str(rest);
-    debug_assert!(out.len() <= text.len(), "a reference is longer than what it stands for");
+    assert!(out.len() <= text.len(), "a reference is longer than what it stands for");
     Some(out)
 }
 
