@@ -157,7 +157,7 @@ struct Around<'s> {
 impl Surroundings for Around<'_> {
     fn partition_names(&self, table: &TableRef, index: Option<&str>) -> Option<Vec<String>> {
         match &self.scene.tables {
-            Tables::Any(partition) => Some(partition.clone()),
+            Tables::Any(partition) => (!partition.is_empty()).then(|| partition.clone()),
             Tables::Known(tables) => {
                 let table = tables.get(&table.name)?;
                 index.map_or(Some(&table.partition), |index| table.indexes.get(index)).cloned()

@@ -270,6 +270,10 @@ fn a_decision_is_explained_by_files_and_by_a_server_alike() {
         (Some(1), Some(1)),
         "{of_server:?} {of_file:?}"
     );
+    let unnamed = access(None, &[&ask[..], &["--access", &file]].concat());
+    assert_eq!(unnamed.status.code(), Some(1), "without the key it is not known: {unnamed:?}");
+    let misspelled = access(None, &[&ask[..], &["--access", &file, "--partition-key", "PK"]].concat());
+    assert_eq!(misspelled.status.code(), Some(2), "{misspelled:?}");
     let text = String::from_utf8_lossy(&of_server.stdout);
     assert_eq!(text, String::from_utf8_lossy(&of_file.stdout));
     assert_eq!(

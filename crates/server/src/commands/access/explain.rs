@@ -85,6 +85,12 @@ fn explain(arguments: &ExplainArguments) -> Result<ExitCode, Failure> {
     let body = arguments.request.as_bytes();
     let found = if let Some(path) = &arguments.access {
         let file = read(path)?;
+        if let Some(name) = arguments.partition_key.iter().find(|name| !arguments.request.contains(*name)) {
+            return Err(Failure::new(format!(
+                "--partition-key {}: the request has no such attribute: write it as in the table",
+                inline(name)
+            )));
+        }
         Found {
             principals: file.principals,
             account: file.account.unwrap_or_else(|| DEFAULT_ACCOUNT.to_owned()),
