@@ -17,6 +17,7 @@ use crate::connection::client::{AddressLimits, Client, Counts};
 use crate::connection::hosts::AllowedHosts;
 use crate::connection::listener::{self, Serving};
 use crate::http::auth::Authenticator;
+use crate::http::request_rates::RequestRates;
 use crate::http::web_guard::{HostCheck, Origins, WebGuard};
 use crate::http::{Service, ServiceParts};
 use crate::limits::{self, Limits, PerAddress};
@@ -93,6 +94,7 @@ impl Fuzzed {
             database: Arc::new(database),
             backups: Arc::default(),
             targets: Arc::default(),
+            deliveries: Arc::default(),
             lane,
             metrics: Arc::default(),
             authenticator: Authenticator::Unverified,
@@ -104,6 +106,7 @@ impl Fuzzed {
                 HostCheck::of(HERE, false),
             ),
             limits: limits(),
+            rates: RequestRates::new(&[]),
             request_log: None,
             clock: Some(Desk { clock, moves }),
         };
