@@ -10,21 +10,10 @@ use keywright_semantics::iam::names::root_arn;
 use keywright_semantics::place::is_account;
 
 use super::json::Json;
+use super::parse::MEMBERS;
 
 /// The version of a document that names none.
 const VERSION: &str = "2008-10-17";
-/// The members of a statement, in the order of the canonical form.
-const MEMBERS: [&str; 9] = [
-    "Sid",
-    "Effect",
-    "Principal",
-    "NotPrincipal",
-    "Action",
-    "NotAction",
-    "Resource",
-    "NotResource",
-    "Condition",
-];
 
 /// The canonical form of a text that is a document; none for one that is no JSON object.
 pub fn canonical(text: &str) -> Option<String> {

@@ -137,7 +137,8 @@ struct Form {
     version: Version,
 }
 
-const MEMBERS: [&str; 9] = [
+/// The members of a statement, in the order of the canonical form.
+pub(super) const MEMBERS: [&str; 9] = [
     "Sid",
     "Effect",
     "Principal",

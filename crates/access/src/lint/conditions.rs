@@ -193,7 +193,7 @@ fn leading_keys(statement: &Statement, found: &mut Findings<'_>) {
             of_leading_keys(statement, Quantifier::ForAnyValue).next()
     {
         let text = format!(
-            "{operator_name} is met by a batch if one of its keys is allowed, whatever the others are: write \
+            "{operator_name} is met by a batch if one of its keys is allowed, also with keys that are not: write \
              ForAllValues, and \"Null\": {{\"dynamodb:LeadingKeys\": \"false\"}}"
         );
         found.add(Rule::MixedBatch, text);
