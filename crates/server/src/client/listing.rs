@@ -2,7 +2,43 @@
 
 use keywright_model::json::Json;
 
+use super::endpoint::{OwnCall, block_on};
+use super::endpoint_arguments::EndpointArguments;
+use crate::process::failure::Failure;
 use crate::process::output;
+
+/// A list that an endpoint gives.
+pub(crate) struct Listing {
+    /// The call that asks for it.
+    pub(crate) call: OwnCall,
+    /// The member of the answer that has the elements.
+    pub(crate) member: &'static str,
+    /// An element as lines for people.
+    pub(crate) lines: fn(&Json) -> Vec<String>,
+    /// What is said to people if there are none.
+    pub(crate) none: &'static str,
+}
+
+impl Listing {
+    /// Asks for the list and prints it: of one table or all, as JSON or for people.
+    pub(crate) fn run(
+        &self,
+        endpoint: &EndpointArguments,
+        table: Option<&str>,
+        as_json: bool,
+    ) -> Result<(), Failure> {
+        let target = endpoint.target()?;
+        let mut found = block_on(async {
+            let mut client = endpoint.connect(&target).await?;
+            Ok(client.call_again(self.call, &Json::Object(Vec::new())).await?)
+        })?;
+        if let Some(table) = table {
+            found = of_table(&found, self.member, table);
+        }
+        print(&found, self.member, as_json, self.lines, self.none);
+        Ok(())
+    }
+}
 
 /// A number with its noun.
 pub(crate) fn counted(number: u64, noun: &str) -> String {

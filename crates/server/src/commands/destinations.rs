@@ -3,16 +3,17 @@
 use clap::Args;
 use keywright_model::json::Json;
 
-use crate::client::endpoint::{OwnCall, block_on};
+use crate::client::endpoint::OwnCall;
 use crate::client::endpoint_arguments::EndpointArguments;
-use crate::client::listing;
+use crate::client::listing::Listing;
 use crate::http::destinations::PATH;
 use crate::process::failure::Failure;
 use crate::process::foreign::inline;
 
 const NONE: &str =
     "There are no Kinesis destinations. EnableKinesisStreamingDestination makes one for a table.";
-const CALL: OwnCall = OwnCall { name: "Destinations", path: PATH };
+const LISTING: Listing =
+    Listing { call: OwnCall { name: "Destinations", path: PATH }, member: "destinations", lines, none: NONE };
 
 /// List Kinesis destinations: what they have sent, how far they are behind, why changes wait
 ///
@@ -31,16 +32,7 @@ pub(crate) struct DestinationsArguments {
 
 /// Runs the command. An error is a message for the person at the terminal.
 pub(crate) fn run(arguments: &DestinationsArguments) -> Result<(), Failure> {
-    let target = arguments.endpoint.target()?;
-    let mut found = block_on(async {
-        let mut client = arguments.endpoint.connect(&target).await?;
-        Ok(client.call_again(CALL, &Json::Object(Vec::new())).await?)
-    })?;
-    if let Some(table) = &arguments.table {
-        found = listing::of_table(&found, "destinations", table);
-    }
-    listing::print(&found, "destinations", arguments.json, lines, NONE);
-    Ok(())
+    LISTING.run(&arguments.endpoint, arguments.table.as_deref(), arguments.json)
 }
 
 /// A destination as lines for people.

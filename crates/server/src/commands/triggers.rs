@@ -3,9 +3,9 @@
 use clap::Args;
 use keywright_model::json::Json;
 
-use crate::client::endpoint::{OwnCall, block_on};
+use crate::client::endpoint::OwnCall;
 use crate::client::endpoint_arguments::EndpointArguments;
-use crate::client::listing;
+use crate::client::listing::Listing;
 use crate::http::triggers::PATH;
 use crate::process::failure::Failure;
 use crate::process::foreign::inline;
@@ -13,7 +13,8 @@ use crate::process::timestamp;
 
 const NONE: &str = "There are no triggers. A section [[trigger]] of the settings file has none until its table \
                     with a stream is there: the server's log says which wait.";
-const CALL: OwnCall = OwnCall { name: "Triggers", path: PATH };
+const LISTING: Listing =
+    Listing { call: OwnCall { name: "Triggers", path: PATH }, member: "triggers", lines, none: NONE };
 
 /// List triggers: what they have delivered, how far they are behind, what failed last
 ///
@@ -32,16 +33,7 @@ pub(crate) struct TriggersArguments {
 
 /// Runs the command. An error is a message for the person at the terminal.
 pub(crate) fn run(arguments: &TriggersArguments) -> Result<(), Failure> {
-    let target = arguments.endpoint.target()?;
-    let mut found = block_on(async {
-        let mut client = arguments.endpoint.connect(&target).await?;
-        Ok(client.call_again(CALL, &Json::Object(Vec::new())).await?)
-    })?;
-    if let Some(table) = &arguments.table {
-        found = listing::of_table(&found, "triggers", table);
-    }
-    listing::print(&found, "triggers", arguments.json, lines, NONE);
-    Ok(())
+    LISTING.run(&arguments.endpoint, arguments.table.as_deref(), arguments.json)
 }
 
 /// The calls of targets that are under way, of which the oldest is shown.
@@ -113,7 +105,7 @@ mod tests {
             ]
         );
         let both = r#"{"triggers": [{"id": "7", "table": "T"}, {"id": "8", "table": "U"}]}"#;
-        let own = listing::of_table(&Json::parse(both).expect("JSON"), "triggers", "U");
+        let own = crate::client::listing::of_table(&Json::parse(both).expect("JSON"), "triggers", "U");
         assert_eq!(own.compact(), r#"{"triggers":[{"id":"8","table":"U"}]}"#);
         let idle =
             r#"{"id": "7", "table": "T", "target": "f", "state": "Disabled", "reason": "User action"}"#;
