@@ -21,9 +21,10 @@ use keywright_semantics::iam::names::{IamArn, Kind};
 use keywright_semantics::operation::Operation;
 use keywright_semantics::partiql::Statement;
 use keywright_semantics::request::TableRef;
-use keywright_semantics::touches::{Action as Touched, Touches};
+use keywright_semantics::touches::Touches;
 use keywright_wire::{GivenTags, shape};
 
+use crate::http::judgement::enclosing;
 use crate::http::second_look::{self, Surroundings};
 use crate::process::failure::Failure;
 
@@ -185,16 +186,7 @@ impl Surroundings for Around<'_> {
     }
 
     fn enclosing(&self, verb: Verb) -> Value<'static> {
-        let operation = self.scene.operation;
-        let is_transaction = matches!(
-            operation,
-            Operation::TransactGetItems | Operation::TransactWriteItems | Operation::ExecuteTransaction
-        );
-        match verb {
-            Verb::Touched(Touched::ConditionCheckItem) => Value::Absent,
-            _ if is_transaction => Value::one(operation.name()),
-            _ => Value::Absent,
-        }
+        enclosing(self.scene.operation, verb)
     }
 }
 

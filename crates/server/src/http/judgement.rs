@@ -53,9 +53,8 @@ pub(super) struct Judge {
     engine: Engine<AnyStore>,
     circumstances: Circumstances,
     given: GivenTags,
-    transaction: Option<Operation>,
-    /// Whether each statement is judged by itself, and the others go on if it is denied.
-    judges_each: bool,
+    /// The operation of DynamoDB, if it is one.
+    operation: Option<Operation>,
     now_ms: u64,
     written: Written,
     accounts: Accounts,
@@ -96,8 +95,7 @@ impl Judge {
             engine,
             circumstances,
             given: GivenTags::default(),
-            transaction: None,
-            judges_each: false,
+            operation: None,
             now_ms,
             written: Written::default(),
             accounts,
@@ -117,15 +115,10 @@ impl Judge {
         Self { given, ..self }
     }
 
-    /// The same for an operation of DynamoDB, which may be a transaction.
+    /// The same for an operation of DynamoDB.
     #[must_use]
     pub(super) fn of_operation(self, operation: Operation) -> Self {
-        let is_transaction = matches!(
-            operation,
-            Operation::TransactGetItems | Operation::TransactWriteItems | Operation::ExecuteTransaction
-        );
-        let judges_each = operation == Operation::BatchExecuteStatement;
-        Self { transaction: is_transaction.then_some(operation), judges_each, ..self }
+        Self { operation: Some(operation), ..self }
     }
 
     pub(super) fn rights(&self) -> &Rights {
@@ -154,7 +147,8 @@ impl Judge {
     /// Looks at a request whose JSON has the right types. What denies one statement of a batch denies it
     /// alone, and statements that do not parse are reported first: those requests depend.
     pub(super) fn first_look(&self, touches: &Touches<'_>) -> Result<Look, Error> {
-        if self.judges_each || touches.as_slice().iter().any(is_unreadable_statement) {
+        let judges_each = self.operation == Some(Operation::BatchExecuteStatement);
+        if judges_each || touches.as_slice().iter().any(is_unreadable_statement) {
             return Ok(Look::Depends);
         }
         self.look(touches)
@@ -182,12 +176,9 @@ impl Judge {
         Ok(look)
     }
 
-    /// The transaction that an action stands in; checks of conditions do not say it.
+    /// The transaction that an action stands in.
     pub(super) fn enclosing(&self, verb: Verb) -> Value<'static> {
-        match (verb, self.transaction) {
-            (Verb::Touched(Touched::ConditionCheckItem), _) | (_, None) => Value::Absent,
-            (_, Some(operation)) => Value::one(operation.name()),
-        }
+        self.operation.map_or(Value::Absent, |operation| enclosing(operation, verb))
     }
 
     /// Looks again at what a request does with one table or index, of which nothing is unknown any more.
@@ -364,6 +355,19 @@ pub(super) fn named<'t>(engine: &Engine<AnyStore>, touches: &Touches<'t>) -> Opt
     };
     let stream = engine.stream_of_iterator(text)?;
     Some(Touches::One(Touch { action: *action, resource: Resource::Stream(Cow::Owned(stream)) }))
+}
+
+/// The transaction that an action of an operation stands in; checks of conditions do not say it.
+pub(crate) fn enclosing(operation: Operation, verb: Verb) -> Value<'static> {
+    let is_transaction = matches!(
+        operation,
+        Operation::TransactGetItems | Operation::TransactWriteItems | Operation::ExecuteTransaction
+    );
+    match verb {
+        Verb::Touched(Touched::ConditionCheckItem) => Value::Absent,
+        _ if is_transaction => Value::one(operation.name()),
+        _ => Value::Absent,
+    }
 }
 
 /// A time as conditions compare it.

@@ -45,7 +45,7 @@ pub(crate) mod import_errors;
 mod inflate;
 mod job_calls;
 pub(crate) mod jobs;
-mod judgement;
+pub(crate) mod judgement;
 mod monitoring;
 mod own_call;
 mod readers;
