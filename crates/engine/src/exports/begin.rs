@@ -125,7 +125,7 @@ const fn hash_of(request: &ExportTable) -> RequestHash {
     RequestHash(request.fingerprint.0)
 }
 
-/// The export that the same request with the same token has begun, whatever its table is now. A token of
+/// The export that the same request with the same token has begun, also if its table is gone. A token of
 /// another request is refused later, after the checks of the request itself.
 async fn repeated<S: Store>(
     engine: &Engine<S>,

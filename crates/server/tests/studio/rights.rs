@@ -213,7 +213,7 @@ fn a_session_of_a_role_signs_in_with_its_token_and_ends_with_it() {
     assert_eq!(
         (&state["signIn"]["arn"], state["signIn"]["endsMs"].as_u64()),
         (&json!(arn), Some(ends)),
-        "an hour, whatever is done"
+        "an hour at most"
     );
     let reader = token(&signed_in);
     assert_eq!(ask(&server, &reader, "dynamodb/Scan", &json!({"TableName": "Tab"})).status, 200);

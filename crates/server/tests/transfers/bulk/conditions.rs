@@ -83,6 +83,12 @@ fn reports_among_the_objects_are_not_read() {
         assert_eq!((&ended["BulkOperationStatus"], counts(&ended)), (&json!("COMPLETED"), [1, 0]));
         assert_eq!(scene.items(TABLE), [item(1)], "what a condition refuses is not put from the report");
     }
+    // More of them than one page of a list has.
+    for number in 0..=500 {
+        scene.put(&format!("AWSDynamoDB/01234567890123-00000000/{number}"), "no record");
+    }
+    scene.put("z.json", line(&item(1)));
+    assert_eq!(counts(&scene.db.bulk_put(&wish)), [2, 0]);
     // A prefix in that folder means what it says.
     let exported = "AWSDynamoDB/01234567890123-abcdef01/data/";
     scene.put(&format!("{exported}1.json"), line(&item(3)));
