@@ -6,6 +6,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::failure::{Failure, Fault, FaultCause};
+use crate::files::is_damage;
 use crate::journal::Segments;
 use crate::layers::{Frozen, Layers};
 use crate::removal::{self, Removal};
@@ -29,6 +30,8 @@ struct Due {
     /// Full buffers.
     frozen: usize,
     merge: bool,
+    /// Tables that are not under the newest key are to be written anew.
+    rewrite: bool,
     removal: Removal,
     is_closing: bool,
 }
@@ -68,6 +71,12 @@ impl Background {
         self.changed.notify_all();
     }
 
+    /// Has all tables that are not under the newest key written anew.
+    pub(crate) fn rewrite(&self) {
+        self.due().rewrite = true;
+        self.changed.notify_all();
+    }
+
     /// Waits until there is room for another full buffer; false if the threads have ended.
     pub(crate) fn wait_for_flush(&self) -> bool {
         let mut due = self.due();
@@ -88,18 +97,21 @@ impl Background {
         let cause = match error {
             // The rows are in the journal, and the list of tables was not replaced: all that was written or
             // synced in vain is in new files that nothing names.
+            lsm_tree::Error::Io(error) if is_damage(error) => self.merge_met_damage(error.to_string()),
             lsm_tree::Error::Io(error) if self.tables.list_is_unchanged() => FaultCause::of_write(error),
             lsm_tree::Error::Io(_) => FaultCause::Sync,
-            // It does not say which table. The next steps of the scrub find it.
-            damage => {
-                let published = self.shared.published();
-                let tables = published.layers.tables.all().map(lsm_tree::Table::id);
-                self.shared.damages.merge_failed(tables, damage.to_string());
-                FaultCause::Damage
-            }
+            damage => self.merge_met_damage(damage.to_string()),
         };
         self.shared.poison(Fault { cause, reason: format!("{what}: {error}") });
         self.close();
+    }
+
+    /// The error does not say which table. The next steps of the scrub find it.
+    fn merge_met_damage(&self, error: String) -> FaultCause {
+        let published = self.shared.published();
+        let tables = published.layers.tables.all().map(lsm_tree::Table::id);
+        self.shared.damages.merge_failed(tables, error);
+        FaultCause::Damage
     }
 
     /// The flushing thread's work.
@@ -144,18 +156,21 @@ impl Background {
     pub(crate) fn merge_all(&self) {
         loop {
             let mut due = self.due();
-            while !due.merge && !due.is_closing {
+            while !due.merge && !due.rewrite && !due.is_closing {
                 due = self.changed.wait(due).unwrap_or_else(PoisonError::into_inner);
             }
             if due.is_closing {
                 return;
             }
-            due.merge = false;
+            // Merges come first: reads wait for them.
+            let rewrites = !std::mem::take(&mut due.merge) && std::mem::take(&mut due.rewrite);
             drop(due);
-            match self.tables.merge() {
+            match if rewrites { self.tables.rewrite() } else { self.tables.merge() } {
                 Ok(true) => {
                     self.publish(|_| {});
-                    self.due().merge = true;
+                    let mut due = self.due();
+                    due.merge = true;
+                    due.rewrite |= rewrites;
                 }
                 Ok(false) => {}
                 Err(error) => {

@@ -64,6 +64,7 @@ pub(crate) struct Committer {
     journal_bytes_max: u64,
     /// The newest commit. Its group may not be completely written yet.
     version: u64,
+    renews_journal: bool,
     conflicts: ConflictDetector,
     changed: LastChanged,
     /// Versions of published views that may still have open transactions, oldest first.
@@ -120,13 +121,14 @@ impl Committer {
         let begun = VecDeque::from([(published.version, Arc::downgrade(&published.transactions))]);
         Self {
             background,
+            journal_bytes: journal.found_bytes(),
             journal,
             durable,
             active: published.layers.active.clone(),
             buffer_bytes_max: usize::try_from(options.memtable_bytes).unwrap_or(usize::MAX),
-            journal_bytes: 0,
             journal_bytes_max: options.journal_bytes,
             version: published.version,
+            renews_journal: false,
             conflicts: ConflictDetector::new(published.version),
             changed: published.changed,
             begun,
@@ -144,7 +146,7 @@ impl Committer {
             self.freeze();
         }
         while let Some(group) = self.next_group() {
-            if let Err(fault) = self.commit(group) {
+            if let Err(fault) = self.commit(group).and_then(|()| self.renew_if_due()) {
                 self.shared.poison(fault);
                 break;
             }
@@ -166,13 +168,14 @@ impl Committer {
     /// The next transactions; `None` once the store is closed.
     fn next_group(&mut self) -> Option<Vec<Work>> {
         let mut queue = self.shared.queue();
-        while queue.waiting.is_empty() && queue.dead.is_empty() {
+        while queue.waiting.is_empty() && queue.dead.is_empty() && !queue.renews_journal {
             if !matches!(queue.state, State::Open) {
                 return None;
             }
             queue = self.shared.arrived.wait(queue).unwrap_or_else(PoisonError::into_inner);
         }
         let dead = std::mem::take(&mut queue.dead);
+        self.renews_journal |= std::mem::take(&mut queue.renews_journal);
         let is_idle = queue.waiting.is_empty();
         drop(queue);
         self.take_in(dead);
@@ -378,6 +381,18 @@ impl Committer {
         let oldest = self.begun.front().map_or(self.version, |(version, _)| *version);
         assert!(oldest <= self.version, "no transaction is newer than the newest commit");
         self.conflicts.prune(oldest);
+    }
+
+    /// Has the journal go on under the newest key, and everything in it written to tables.
+    fn renew_if_due(&mut self) -> Result<(), Fault> {
+        if !std::mem::take(&mut self.renews_journal) {
+            return Ok(());
+        }
+        if self.journal.is_outdated() {
+            self.journal.renew().map_err(|failure| failure.fault("the journal could not be renewed"))?;
+        }
+        self.freeze();
+        Ok(())
     }
 
     /// Hands a full write buffer over to be flushed. Waits if too many are waiting already.

@@ -3,7 +3,10 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use keywright_encryption::{HeaderFault, KeyId};
 use keywright_store::StoreError;
+
+use crate::files::is_damage;
 
 /// The format of stores before the present one.
 const FORMAT_BEFORE: &str = "keywright store 1";
@@ -34,6 +37,23 @@ pub enum OpenFault {
         file: PathBuf,
         /// What is wrong with it.
         detail: String,
+    },
+    /// The store is encrypted, and no keys were given.
+    Encrypted {
+        /// The store's folder.
+        folder: PathBuf,
+    },
+    /// Keys were given for a store that is not encrypted.
+    NotEncrypted {
+        /// The store's folder.
+        folder: PathBuf,
+    },
+    /// A file is under a data key that the keys of the folder do not have: they are older than the file.
+    UnknownKey {
+        /// The file, or the folder of tables that it is in.
+        file: PathBuf,
+        /// The data key.
+        key: KeyId,
     },
     /// The operating system refused to read or write a file.
     Io {
@@ -80,6 +100,28 @@ impl fmt::Display for OpenFault {
                     file.display()
                 )
             }
+            Self::Encrypted { folder } => {
+                write!(
+                    formatter,
+                    "{} is encrypted: give the key that it was encrypted with",
+                    folder.display()
+                )
+            }
+            Self::NotEncrypted { folder } => {
+                write!(
+                    formatter,
+                    "{} is not encrypted, but a key was given: encrypt the folder first, or leave out the key",
+                    folder.display()
+                )
+            }
+            Self::UnknownKey { file, key } => {
+                write!(
+                    formatter,
+                    "{} is under the data key {key}, which KEYS does not have, so KEYS is older than this file: put \
+                     back the newest KEYS of the folder",
+                    file.display()
+                )
+            }
             Self::Io { file, error } => write!(formatter, "{}: {error}", file.display()),
         }
     }
@@ -92,6 +134,20 @@ impl OpenFault {
         move |error| Self::Io { file: file.to_owned(), error }
     }
 
+    /// A fault of a file that was read.
+    pub(crate) fn read(file: &Path) -> impl FnOnce(std::io::Error) -> Self {
+        move |error| {
+            let header = error.get_ref().and_then(|inner| inner.downcast_ref::<HeaderFault>());
+            if let Some(HeaderFault::UnknownKey(key)) = header {
+                Self::UnknownKey { file: file.to_owned(), key: *key }
+            } else if is_damage(&error) {
+                Self::corrupt(file, error.to_string())
+            } else {
+                Self::Io { file: file.to_owned(), error }
+            }
+        }
+    }
+
     pub(crate) fn corrupt(file: &Path, detail: impl Into<String>) -> Self {
         Self::Corrupt { file: file.to_owned(), detail: detail.into() }
     }
@@ -99,7 +155,7 @@ impl OpenFault {
     /// An error of the tables in `folder` while they were opened.
     pub(crate) fn from_tables(folder: &Path, error: lsm_tree::Error) -> Self {
         match error {
-            lsm_tree::Error::Io(error) => Self::Io { file: folder.to_owned(), error },
+            lsm_tree::Error::Io(error) => Self::read(folder)(error),
             other => Self::corrupt(folder, other.to_string()),
         }
     }
@@ -108,7 +164,9 @@ impl OpenFault {
 /// An error of a table while it was read.
 pub(crate) fn table_error(file: &Path, error: &lsm_tree::Error) -> StoreError {
     match error {
-        lsm_tree::Error::Io(error) => StoreError::Io(format!("{}: {error}", file.display())),
+        lsm_tree::Error::Io(error) if !is_damage(error) => {
+            StoreError::Io(format!("{}: {error}", file.display()))
+        }
         other => StoreError::Corrupt(format!("{}: {other}", file.display())),
     }
 }

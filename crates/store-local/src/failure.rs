@@ -57,6 +57,11 @@ impl Failure {
         Self { cause: FaultCause::Sync, error }
     }
 
+    /// Whether there was no room on the disk.
+    pub(crate) fn is_no_room(&self) -> bool {
+        self.cause == FaultCause::NoRoom
+    }
+
     /// The fault of a store that could not do `what`.
     pub(crate) fn fault(&self, what: &str) -> Fault {
         Fault { cause: self.cause, reason: format!("{what}: {}", self.error) }

@@ -1,11 +1,15 @@
 //! Reads files of the store whole, in order: at open, by `verify` and by the scrub.
 //!
-//! Everything that checks a file reads it here, so a folder whose files are stored in another form (sealed)
-//! needs one change. It does not know what a file holds.
+//! Everything that checks a file reads it here: offsets and pieces are those of its content, also where it is
+//! encrypted. It does not know what a file holds.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+
+use keywright_encryption::{FileCipher, HEADER_BYTES, HEADER_LENGTH};
+
+use crate::files::Files;
 
 /// Bytes that one call of [`FileReader::next`] reads at most.
 pub(crate) const PIECE_BYTES: usize = 1024 * 1024;
@@ -27,13 +31,17 @@ pub(crate) struct FileReader {
     path: PathBuf,
     file: File,
     is_direct: bool,
+    files: Files,
+    /// Of an encrypted file whose header was read.
+    cipher: Option<FileCipher>,
+    /// In the file, with its header.
     offset: u64,
     /// Room for a piece at an aligned address.
     buffer: Vec<u8>,
 }
 
 impl FileReader {
-    pub(crate) fn open(path: &Path, from: ReadFrom) -> io::Result<Self> {
+    pub(crate) fn open(path: &Path, files: &Files, from: ReadFrom) -> io::Result<Self> {
         let direct = if from == ReadFrom::Disk { open_direct(path) } else { None };
         let is_direct = direct.is_some();
         let file = direct.map_or_else(|| File::open(path), Ok)?;
@@ -41,6 +49,8 @@ impl FileReader {
             path: path.to_owned(),
             file,
             is_direct,
+            files: files.clone(),
+            cipher: None,
             offset: 0,
             buffer: vec![0; PIECE_BYTES + ALIGNMENT],
         })
@@ -71,8 +81,16 @@ impl FileReader {
                 break;
             }
         }
+        let begin = self.offset;
         self.offset += u64::try_from(filled).unwrap_or(u64::MAX);
-        Ok(self.buffer.get(start..start + filled).unwrap_or_default())
+        let piece = self.buffer.get_mut(start..start + filled).unwrap_or_default();
+        if begin == 0 {
+            self.cipher = self.files.cipher(piece)?;
+        }
+        let Some(cipher) = &self.cipher else { return Ok(piece) };
+        let content = if begin == 0 { piece.get_mut(HEADER_BYTES..).unwrap_or_default() } else { piece };
+        cipher.apply(begin.saturating_sub(HEADER_LENGTH), content);
+        Ok(content)
     }
 
     fn read_through_memory(&mut self, filled: usize) -> io::Result<()> {
@@ -97,8 +115,8 @@ fn open_direct(_path: &Path) -> Option<File> {
 }
 
 /// The whole content of a file, from the disk.
-pub(crate) fn read_whole(path: &Path) -> io::Result<Vec<u8>> {
-    let mut reader = FileReader::open(path, ReadFrom::Disk)?;
+pub(crate) fn read_whole(path: &Path, files: &Files) -> io::Result<Vec<u8>> {
+    let mut reader = FileReader::open(path, files, ReadFrom::Disk)?;
     let mut bytes = Vec::new();
     loop {
         let piece = reader.next()?;
@@ -111,22 +129,32 @@ pub(crate) fn read_whole(path: &Path) -> io::Result<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
+    use keywright_encryption::{Keyring, MasterKey};
+
     use super::*;
 
     #[test]
     fn a_file_of_any_length_is_read_whole_from_disk_and_from_memory() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
-        for length in [0, 1, ALIGNMENT - 1, ALIGNMENT, PIECE_BYTES, PIECE_BYTES + 1, 3 * PIECE_BYTES - 7] {
-            let bytes: Vec<u8> = (0_u8..251).cycle().take(length).collect();
+        let keyring = Keyring::create(folder.path(), &MasterKey::random(), None, 1).unwrap();
+        let lengths = [0, 1, ALIGNMENT - 1, ALIGNMENT, PIECE_BYTES, PIECE_BYTES + 1, 3 * PIECE_BYTES - 7];
+        let forms = [Files::Plain, Files::Encrypted(keyring.clone())];
+        for (length, files) in lengths.into_iter().flat_map(|length| forms.clone().map(|form| (length, form)))
+        {
+            let content: Vec<u8> = (0_u8..251).cycle().take(length).collect();
+            let bytes = match files {
+                Files::Plain => content.clone(),
+                Files::Encrypted(_) => keyring.encrypted(&content),
+            };
             std::fs::write(&path, &bytes).unwrap();
-            assert!(read_whole(&path).unwrap() == bytes, "{length}");
-            let mut reader = FileReader::open(&path, ReadFrom::Memory).unwrap();
+            assert!(read_whole(&path, &files).unwrap() == content, "{length}");
+            let mut reader = FileReader::open(&path, &files, ReadFrom::Memory).unwrap();
             let mut found = Vec::new();
             while let piece @ [_, ..] = reader.next().unwrap() {
                 found.extend_from_slice(piece);
             }
-            assert!(found == bytes, "{length}");
+            assert!(found == content, "{length}");
         }
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! LOCK            locked while the store is open
-//! FORMAT          "keywright store 2"; present once the store was created completely
+//! FORMAT          "keywright store 2", or "keywright store 2 encrypted"; present once the store was created completely
+//! KEYS            of an encrypted store, see the crate `keywright-encryption`
 //! FORMAT.new      present during creation; such a folder has no data yet, and its creation starts over
 //! acknowledged    the watermark, see `watermark.rs`
 //! scrubbed        how far the scrub has come, see `scrub.rs`; nothing depends on it
@@ -19,7 +20,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use keywright_encryption::KEYS;
+
 use crate::error::OpenFault;
+use crate::files::Files;
 
 const LOCK: &str = "LOCK";
 const FORMAT: &str = "FORMAT";
@@ -33,6 +37,9 @@ const SCRUB_NOTES: &str = "scrubbed";
 
 /// The format version. It rises when an older Keywright could not read the folder any more.
 const FORMAT_TEXT: &str = "keywright store 2\n";
+const ENCRYPTED_TEXT: &str = "keywright store 2 encrypted\n";
+/// Files that a folder without a store may have.
+const OTHERS: [&str; 4] = ["lost+found", KEYS, "KEYS.lock", "KEYS.new"];
 const FORMAT_HEAD: &str = "keywright store ";
 
 /// A locked folder.
@@ -46,6 +53,14 @@ pub(crate) struct Folder {
 pub(crate) enum Contents {
     Nothing,
     Store,
+}
+
+/// What the format marker says.
+enum Format {
+    /// There is none, and no store.
+    Nothing,
+    Plain,
+    Encrypted,
 }
 
 /// The format marker of a folder that is only read.
@@ -62,7 +77,7 @@ pub(crate) enum Marker {
 
 impl Folder {
     /// Creates the folder if it is missing, locks it and reads its format marker.
-    pub(crate) fn lock(path: &Path) -> Result<(Self, Contents), OpenFault> {
+    pub(crate) fn lock(path: &Path, files: &Files) -> Result<(Self, Contents), OpenFault> {
         create(path)?;
         refuse_foreign(path)?;
         let lock_path = path.join(LOCK);
@@ -73,7 +88,7 @@ impl Folder {
             .open(&lock_path)
             .map_err(OpenFault::io(&lock_path))?;
         acquire(&lock, path)?;
-        let contents = read_format(path)?;
+        let contents = agreed(path, read_format(path)?, files)?;
         close_to_others(path);
         Ok((Self { path: path.to_owned(), _lock: Some(lock) }, contents))
     }
@@ -84,12 +99,20 @@ impl Folder {
 
     /// The folder of the journal.
     pub(crate) fn journal(&self) -> PathBuf {
-        self.path.join(JOURNAL)
+        Self::journal_of(&self.path)
+    }
+
+    pub(crate) fn journal_of(path: &Path) -> PathBuf {
+        path.join(JOURNAL)
     }
 
     /// The folder of the tables.
     pub(crate) fn tables(&self) -> PathBuf {
-        self.path.join(TABLES)
+        Self::tables_of(&self.path)
+    }
+
+    pub(crate) fn tables_of(path: &Path) -> PathBuf {
+        path.join(TABLES)
     }
 
     /// The watermark's file.
@@ -103,7 +126,7 @@ impl Folder {
     }
 
     /// Locks the folder of a stopped store and changes nothing in it.
-    pub(crate) fn lock_to_read(path: &Path) -> Result<(Self, Marker), OpenFault> {
+    pub(crate) fn lock_to_read(path: &Path, files: &Files) -> Result<(Self, Marker), OpenFault> {
         refuse_foreign(path)?;
         let lock_path = path.join(LOCK);
         let lock = match File::open(&lock_path) {
@@ -115,14 +138,18 @@ impl Folder {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
             Err(error) => return Err(OpenFault::Io { file: lock_path, error }),
         };
-        let marker = read_marker(path)?;
+        let marker = read_marker(path, files)?;
         Ok((Self { path: path.to_owned(), _lock: lock }, marker))
     }
 
     /// Marks the folder as being created and removes the files of an interrupted creation.
-    pub(crate) fn begin_creation(&self) -> Result<(), OpenFault> {
+    pub(crate) fn begin_creation(&self, files: &Files) -> Result<(), OpenFault> {
         let marker = self.path.join(FORMAT_NEW);
-        write_synced(&marker, FORMAT_TEXT)?;
+        let text = match files {
+            Files::Plain => FORMAT_TEXT,
+            Files::Encrypted(_) => ENCRYPTED_TEXT,
+        };
+        write_synced(&marker, text)?;
         sync_folder(&self.path)?;
         for folder in [self.journal(), self.tables()] {
             if folder.try_exists().map_err(OpenFault::io(&folder))? {
@@ -131,6 +158,11 @@ impl Folder {
             private_folders().create(&folder).map_err(OpenFault::io(&folder))?;
         }
         Ok(())
+    }
+
+    /// Makes all names in the folder durable.
+    pub(crate) fn sync_all_names(&self) -> Result<(), OpenFault> {
+        sync_folders(&self.path)
     }
 
     /// Marks the folder as a store, after the names of all its files are durable: the marker's new name could
@@ -173,7 +205,7 @@ fn refuse_foreign(path: &Path) -> Result<(), OpenFault> {
     let mut foreign = false;
     for entry in fs::read_dir(path).map_err(OpenFault::io(path))? {
         let name = entry.map_err(OpenFault::io(path))?.file_name();
-        foreign |= name != "lost+found";
+        foreign |= !OTHERS.iter().any(|other| name == *other);
         if known.iter().any(|known| name == *known) {
             return Ok(());
         }
@@ -181,10 +213,24 @@ fn refuse_foreign(path: &Path) -> Result<(), OpenFault> {
     if foreign { Err(OpenFault::NotAStore { folder: path.to_owned() }) } else { Ok(()) }
 }
 
-fn read_format(path: &Path) -> Result<Contents, OpenFault> {
+/// What is in a folder, whose files must be as the caller says.
+fn agreed(path: &Path, format: Format, files: &Files) -> Result<Contents, OpenFault> {
+    let folder = path.to_owned();
+    match (format, files) {
+        (Format::Plain, Files::Plain) | (Format::Encrypted, Files::Encrypted(_)) => Ok(Contents::Store),
+        (Format::Encrypted, Files::Plain) => Err(OpenFault::Encrypted { folder }),
+        (Format::Plain, Files::Encrypted(_)) => Err(OpenFault::NotEncrypted { folder }),
+        // Its keys were made, but not yet the store.
+        (Format::Nothing, Files::Plain) if path.join(KEYS).exists() => Err(OpenFault::Encrypted { folder }),
+        (Format::Nothing, _) => Ok(Contents::Nothing),
+    }
+}
+
+fn read_format(path: &Path) -> Result<Format, OpenFault> {
     let file = path.join(FORMAT);
     match fs::read(&file) {
-        Ok(text) if text == FORMAT_TEXT.as_bytes() => Ok(Contents::Store),
+        Ok(text) if text == FORMAT_TEXT.as_bytes() => Ok(Format::Plain),
+        Ok(text) if text == ENCRYPTED_TEXT.as_bytes() => Ok(Format::Encrypted),
         Ok(text) => Err(OpenFault::UnknownFormat {
             file,
             found: String::from_utf8_lossy(text.get(..text.len().min(100)).unwrap_or_default())
@@ -197,8 +243,8 @@ fn read_format(path: &Path) -> Result<Contents, OpenFault> {
 }
 
 /// The marker of a store in a folder. One that names another version is not damaged.
-fn read_marker(path: &Path) -> Result<Marker, OpenFault> {
-    match read_format(path) {
+fn read_marker(path: &Path, files: &Files) -> Result<Marker, OpenFault> {
+    match read_format(path).and_then(|format| agreed(path, format, files)) {
         Ok(Contents::Store) => Ok(Marker::Whole),
         Ok(Contents::Nothing) if path.join(FORMAT_NEW).exists() => Ok(Marker::Unfinished),
         Ok(Contents::Nothing) => Err(OpenFault::NotAStore { folder: path.to_owned() }),
@@ -216,7 +262,7 @@ fn read_marker(path: &Path) -> Result<Marker, OpenFault> {
 
 /// The contents of a folder without the marker: nothing, an interrupted creation, or a store that lost its
 /// marker.
-fn without_format(path: &Path) -> Result<Contents, OpenFault> {
+fn without_format(path: &Path) -> Result<Format, OpenFault> {
     let begun = path.join(FORMAT_NEW).try_exists().map_err(OpenFault::io(path))?;
     let mut has_rows = false;
     for folder in [JOURNAL, TABLES, ENGINE] {
@@ -225,7 +271,7 @@ fn without_format(path: &Path) -> Result<Contents, OpenFault> {
     if has_rows && !begun {
         return Err(OpenFault::corrupt(&path.join(FORMAT), "the format marker is missing"));
     }
-    Ok(Contents::Nothing)
+    Ok(Format::Nothing)
 }
 
 fn write_synced(path: &Path, text: &str) -> Result<(), OpenFault> {

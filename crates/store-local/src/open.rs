@@ -10,6 +10,7 @@ use lsm_tree::Slice;
 use crate::background::{Background, Syncer};
 use crate::committer::{Committer, Durable, put};
 use crate::error::OpenFault;
+use crate::files::Files;
 use crate::folder::{Contents, Folder};
 use crate::journal::{self, Journal, Recovered};
 use crate::keys::VERSION_KEY;
@@ -29,11 +30,11 @@ pub(crate) struct Opened {
     pub(crate) threads: Threads,
 }
 
-pub(crate) fn open(path: &Path, options: &LocalOptions) -> Result<Opened, OpenFault> {
-    let (folder, contents) = Folder::lock(path)?;
+pub(crate) fn open(path: &Path, files: &Files, options: &LocalOptions) -> Result<Opened, OpenFault> {
+    let (folder, contents) = Folder::lock(path, files)?;
     let parts = match contents {
-        Contents::Nothing => create(&folder, options),
-        Contents::Store => recover(&folder, options),
+        Contents::Nothing => create(&folder, files, options),
+        Contents::Store => recover(&folder, files, options),
     }?;
     start(folder, parts, options)
 }
@@ -47,27 +48,31 @@ struct Parts {
     watermark: Watermark,
 }
 
-fn create(folder: &Folder, options: &LocalOptions) -> Result<Parts, OpenFault> {
-    folder.begin_creation()?;
-    let tables = open_tables(&folder.tables(), options)?;
-    let journal = journal::create(&folder.journal(), options.journal_bytes)?;
+fn create(folder: &Folder, files: &Files, options: &LocalOptions) -> Result<Parts, OpenFault> {
+    folder.begin_creation(files)?;
+    let tables = open_tables(&folder.tables(), files, options)?;
+    let journal = journal::create(&folder.journal(), files, options.journal_bytes)?;
     let watermark = Watermark::create(&folder.watermark(), options.durability)?;
     folder.finish_creation()?;
     Ok(Parts { tables, layers: Layers::default(), version: 0, journal, watermark })
 }
 
-fn recover(folder: &Folder, options: &LocalOptions) -> Result<Parts, OpenFault> {
+fn recover(folder: &Folder, files: &Files, options: &LocalOptions) -> Result<Parts, OpenFault> {
     let (mut watermark, mark) = Watermark::open(&folder.watermark(), options.durability)?;
-    table_check::verify(&folder.tables(), options.verify_bytes_max)?;
-    let tables = open_tables(&folder.tables(), options)?;
+    table_check::verify(&folder.tables(), files, options.verify_bytes_max)?;
+    let tables = open_tables(&folder.tables(), files, options)?;
     let mut layers = Layers { tables: tables.set(), ..Layers::default() };
     let flushed = read_version(&folder.tables(), &layers)?;
     let mut active = std::mem::take(&mut layers.active);
-    let Recovered { journal, version } =
-        journal::recover(&folder.journal(), flushed, (mark, options.journal_bytes), |key, value| {
+    let Recovered { journal, version } = journal::recover(
+        (&folder.journal(), files),
+        flushed,
+        (mark, options.journal_bytes),
+        |key, value| {
             let row = Row { key: Slice::from(key), value: value.map(Slice::from) };
             put(&mut active, row, |key| layers.has_only_active(key));
-        })?;
+        },
+    )?;
     layers.active = active;
     journal.segments().flushed(flushed);
     watermark.resume(version, mark).map_err(OpenFault::io(&folder.watermark()))?;
@@ -84,8 +89,8 @@ fn read_version(folder: &Path, layers: &Layers) -> Result<u64, OpenFault> {
 }
 
 /// Opens the tables. A panic in `lsm_tree` means a damaged folder.
-fn open_tables(folder: &Path, options: &LocalOptions) -> Result<Tables, OpenFault> {
-    match catch_unwind(AssertUnwindSafe(|| Tables::open(folder, options))) {
+fn open_tables(folder: &Path, files: &Files, options: &LocalOptions) -> Result<Tables, OpenFault> {
+    match catch_unwind(AssertUnwindSafe(|| Tables::open(folder, files, options))) {
         Ok(result) => result.map_err(|error| OpenFault::from_tables(folder, error)),
         Err(panic) => {
             let text = panic

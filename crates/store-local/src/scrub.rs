@@ -20,6 +20,7 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 use crate::damage::{Damage, DamagedPart, Holds, Known, REPORT_MS, Source, StoredRange, Suspect, holds};
 use crate::error::OpenFault;
 use crate::file_reader::{FileReader, ReadFrom, read_whole};
+use crate::files::{Files, is_damage};
 use crate::folder::{Folder, create_private};
 use crate::journal::{Checked, DamagedRecord, Segments, is_foreign, segment_files};
 use crate::keys;
@@ -83,11 +84,12 @@ struct Notes {
 /// What a round reads next.
 enum Part {
     TableList,
-    Journal(JournalPart),
+    Journal(Box<JournalPart>),
     Tables(Option<Box<OpenTable>>),
 }
 
 struct JournalPart {
+    encoding: Files,
     /// Commits up to this one were in the journal or in tables when the part began.
     newest: u64,
     /// The last one is next.
@@ -105,6 +107,7 @@ struct OpenTable {
 
 /// The state of the scrub of one store.
 pub(crate) struct Scrub {
+    files: Files,
     journal: PathBuf,
     tables: PathBuf,
     notes_file: PathBuf,
@@ -120,9 +123,10 @@ pub(crate) struct Scrub {
 }
 
 impl Scrub {
-    pub(crate) fn new(folder: &Folder, period: Option<Duration>) -> Self {
+    pub(crate) fn new(folder: &Folder, files: &Files, period: Option<Duration>) -> Self {
         let notes_file = folder.scrub_notes();
         Self {
+            files: files.clone(),
             journal: folder.journal(),
             tables: folder.tables(),
             notes: fs::read_to_string(&notes_file)
@@ -147,7 +151,7 @@ impl Scrub {
             Source::Table(table) => find(shared, table).is_some(),
             Source::Journal(through) => through > flushed,
             // The next merge writes another list.
-            Source::TableList => table_check::list(&self.tables).is_err(),
+            Source::TableList => table_check::list(&self.tables, &self.files).is_err(),
         });
         let mut step = ScrubStep::default();
         let is_long_ago = |last: &u64| now_ms >= last.saturating_add(REPORT_MS);
@@ -155,7 +159,7 @@ impl Scrub {
         if let Some((table, suspect)) = shared.damages.take_suspect(may_be_examined) {
             self.examined_ms.retain(|_, last| !is_long_ago(last));
             self.examined_ms.insert(table, now_ms);
-            examine_suspect(shared, (table, suspect.as_ref()), &mut step);
+            examine_suspect((shared, &self.files), (table, suspect.as_ref()), &mut step);
         }
         let due_ms = self.due_ms();
         if due_ms.is_some_and(|due| due <= now_ms) {
@@ -190,7 +194,8 @@ impl Scrub {
         let read = match std::mem::replace(&mut self.part, Part::TableList) {
             Part::TableList => {
                 shared.damages.replace(|source| source == Source::TableList, self.check_list());
-                self.part = Part::Journal(JournalPart::new(&self.journal, shared.published().version));
+                let newest = shared.published().version;
+                self.part = Part::Journal(Box::new(JournalPart::new(&self.journal, &self.files, newest)));
                 0
             }
             Part::Journal(mut journal) => {
@@ -213,7 +218,7 @@ impl Scrub {
     }
 
     fn check_list(&self) -> Vec<Known> {
-        let mut tries = (0..LIST_TRIES).map(|_| table_check::list(&self.tables));
+        let mut tries = (0..LIST_TRIES).map(|_| table_check::list(&self.tables, &self.files));
         let mut last = None;
         if tries.any(|list| list.map_err(|fault| last = Some(fault)).is_ok()) {
             return Vec::new();
@@ -230,7 +235,7 @@ impl Scrub {
     ) -> u64 {
         let Some(mut table) = open else {
             match self.next_table(shared) {
-                Some(table) => match OpenTable::new(&table) {
+                Some(table) => match OpenTable::new(&table, &self.files) {
                     Ok(open) => self.part = Part::Tables(Some(Box::new(open))),
                     Err(_) => self.end_table(shared, table.id(), false),
                 },
@@ -269,7 +274,7 @@ impl Scrub {
     /// Notes a table that was read. One that was merged meanwhile may have been shortened: it does not count.
     fn end_table(&mut self, shared: &Shared, id: TableId, is_sound: bool) {
         if let Some(table) = find(shared, id) {
-            let found = if is_sound { Vec::new() } else { examine(&table) };
+            let found = if is_sound { Vec::new() } else { examine(&table, &self.files) };
             shared.damages.replace(|source| source == Source::Table(id), found);
         }
         if let Some(begun) = &mut self.notes.begun {
@@ -339,17 +344,17 @@ impl Notes {
 }
 
 impl JournalPart {
-    fn new(folder: &Path, newest: u64) -> Self {
+    fn new(folder: &Path, encoding: &Files, newest: u64) -> Self {
         let mut files = segment_files(folder).unwrap_or_default();
         files.reverse();
-        Self { newest, files, current: None, checked: Checked::default() }
+        Self { encoding: encoding.clone(), newest, files, current: None, checked: Checked::default() }
     }
 
     /// Reads a piece; `None` at the end. A segment that is gone was not needed any more.
     fn read_on(&mut self) -> Option<u64> {
         let Some((number, mut reader, mut bytes)) = self.current.take() else {
             let (number, path) = self.files.pop()?;
-            if let Ok(reader) = FileReader::open(&path, ReadFrom::Disk) {
+            if let Ok(reader) = FileReader::open(&path, &self.encoding, ReadFrom::Disk) {
                 self.current = Some((number, reader, Vec::new()));
             }
             return Some(0);
@@ -368,23 +373,26 @@ impl JournalPart {
     /// What is damaged, given that commits up to `flushed` are in tables. Each was in the journal when this
     /// part began, and no segment is used again before its commits are in tables.
     fn damage(&self, flushed: u64) -> Vec<Known> {
-        let foreign = self.checked.foreign.iter().filter(|(number, path)| is_foreign(*number, path));
+        let foreign =
+            self.checked.foreign.iter().filter(|(number, path)| is_foreign(*number, path, &self.encoding));
         let mut found: Vec<Known> = foreign.map(|(_, path)| foreign_segment(path)).collect();
         let Some(missing) = self.checked.first_missing(flushed, self.newest) else { return found };
         let is_needed = |place: &&DamagedRecord| place.commits.1.is_none_or(|last| last > flushed);
-        found.extend(self.checked.gaps().filter(is_needed).map(damaged_record));
+        found.extend(
+            self.checked.gaps().filter(is_needed).map(|place| damaged_record(place, self.encoding.start())),
+        );
         if found.is_empty()
             && let Some(place) = self.checked.place_of(missing)
         {
-            found.push(damaged_record(place));
+            found.push(damaged_record(place, self.encoding.start()));
         }
         found
     }
 }
 
 impl OpenTable {
-    fn new(table: &Table) -> io::Result<Self> {
-        let reader = FileReader::open(&table.path, ReadFrom::Disk)?;
+    fn new(table: &Table, files: &Files) -> io::Result<Self> {
+        let reader = FileReader::open(&table.path, files, ReadFrom::Disk)?;
         let checksum = table.checksum().into_u128();
         Ok(Self { id: table.id(), reader, hasher: Xxh3::new(), checksum })
     }
@@ -400,8 +408,12 @@ fn find(shared: &Shared, id: TableId) -> Option<Table> {
 }
 
 /// Examines a table of which reads have failed, or which a failed merge has read.
-fn examine_suspect(shared: &Shared, (id, read): (TableId, Option<&Suspect>), step: &mut ScrubStep) {
-    let found = find(shared, id).map(|table| examine(&table));
+fn examine_suspect(
+    (shared, files): (&Shared, &Files),
+    (id, read): (TableId, Option<&Suspect>),
+    step: &mut ScrubStep,
+) {
+    let found = find(shared, id).map(|table| examine(&table, files));
     // A table that was merged meanwhile could be read.
     let is_sound = found.as_ref().is_none_or(Vec::is_empty);
     let merges = shared.damages.examined(id, is_sound);
@@ -414,34 +426,44 @@ fn examine_suspect(shared: &Shared, (id, read): (TableId, Option<&Suspect>), ste
 }
 
 /// The damaged places of a table of an open store.
-fn examine(table: &Table) -> Vec<Known> {
+fn examine(table: &Table, files: &Files) -> Vec<Known> {
     let keys = &table.metadata.key_range;
     let all = (std::ops::Bound::Included(keys.min().clone()), std::ops::Bound::Included(keys.max().clone()));
-    let found = damage_of_table(&table.path, Some(table.checksum().into_u128()), &all);
+    let found = damage_of_table((&table.path, files), Some(table.checksum().into_u128()), &all);
     found.into_iter().map(|(damage, range)| Known::new(Source::Table(table.id()), damage, range)).collect()
 }
 
 /// Reads a table's file and names its damaged places; `all` are the keys that it may have.
-fn damage_of_table(path: &Path, checksum: Option<u128>, all: &StoredRange) -> Vec<(Damage, StoredRange)> {
-    match read_whole(path) {
-        Ok(bytes) => table_damage(path, &bytes, checksum, all).0,
+fn damage_of_table(
+    (path, files): (&Path, &Files),
+    checksum: Option<u128>,
+    all: &StoredRange,
+) -> Vec<(Damage, StoredRange)> {
+    match read_whole(path, files) {
+        Ok(bytes) => table_damage((path, files.start()), &bytes, checksum, all).0,
         Err(error) => vec![(unreadable_table(path, &error, all), all.clone())],
     }
+}
+
+/// Why a file gives no content.
+pub(crate) fn unreadable(error: &io::Error) -> String {
+    if is_damage(error) { error.to_string() } else { format!("it cannot be read: {error}") }
 }
 
 /// A table's file that is missing, or that the disk does not give.
 pub(crate) fn unreadable_table(path: &Path, error: &io::Error, all: &StoredRange) -> Damage {
     let detail = match error.kind() {
         ErrorKind::NotFound => "the file is missing".to_owned(),
-        _ => format!("it cannot be read: {error}"),
+        _ => unreadable(error),
     };
     let holds = holds(all);
     Damage { file: path.to_owned(), part: DamagedPart::Frame, offset: None, bytes: None, detail, holds }
 }
 
-/// The damaged places of a table's content, and the content taken apart.
+/// The damaged places of a table's content, and the content taken apart. In the file, the content begins at
+/// `start`.
 pub(crate) fn table_damage<'b>(
-    path: &Path,
+    (path, start): (&Path, u64),
     bytes: &'b [u8],
     checksum: Option<u128>,
     all: &StoredRange,
@@ -459,7 +481,7 @@ pub(crate) fn table_damage<'b>(
         .damaged()
         .into_iter()
         .map(|block| {
-            let place = Some((block.offset, block.bytes));
+            let place = Some((start + block.offset, block.bytes));
             (damage(block.part, place, block.detail, &block.range), block.range)
         })
         .collect();
@@ -474,7 +496,7 @@ pub(crate) fn table_damage<'b>(
 pub(crate) fn list_damage(tables: &Path, fault: &OpenFault) -> Known {
     let (file, detail) = match fault {
         OpenFault::Corrupt { file, detail } => (file.clone(), detail.clone()),
-        OpenFault::Io { file, error } => (file.clone(), format!("it cannot be read: {error}")),
+        OpenFault::Io { file, error } => (file.clone(), unreadable(error)),
         other => (tables.to_owned(), other.to_string()),
     };
     let damage = Damage {
@@ -501,8 +523,8 @@ pub(crate) fn foreign_segment(path: &Path) -> Known {
     Known::new(Source::Journal(u64::MAX), damage, (std::ops::Bound::Unbounded, std::ops::Bound::Unbounded))
 }
 
-/// A damaged record with the keys that can still be read.
-pub(crate) fn damaged_record(place: &DamagedRecord) -> Known {
+/// A damaged record with the keys that can still be read. In the file, the content begins at `start`.
+pub(crate) fn damaged_record(place: &DamagedRecord, start: u64) -> Known {
     let detail = match place.commits {
         (first, Some(last)) if last > first => format!("commits {first} to {last} are not whole"),
         (first, _) => format!("commit {first} is not whole"),
@@ -514,7 +536,7 @@ pub(crate) fn damaged_record(place: &DamagedRecord) -> Known {
     let damage = Damage {
         file: place.file.clone(),
         part: DamagedPart::Journal,
-        offset: Some(place.offset),
+        offset: Some(start + place.offset),
         bytes: place.bytes,
         detail,
         holds: Holds::Keys { rows, logs },

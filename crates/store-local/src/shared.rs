@@ -85,6 +85,8 @@ pub(crate) struct Queue {
     pub(crate) waiting: VecDeque<Work>,
     /// Ranges without live rows that scans found, with the versions of their views.
     pub(crate) dead: Vec<(u64, DeadRange)>,
+    /// The journal is to go on under the newest key, and everything in it to be written to tables.
+    pub(crate) renews_journal: bool,
     pub(crate) state: State,
 }
 
@@ -172,6 +174,12 @@ impl Shared {
             queue.dead.extend(ranges.into_iter().map(|range| (version, range)));
         }
         drop(queue);
+        self.arrived.notify_one();
+    }
+
+    /// Has the journal go on under the newest key.
+    pub(crate) fn renew_journal(&self) {
+        self.queue().renews_journal = true;
         self.arrived.notify_one();
     }
 

@@ -18,7 +18,9 @@ use crate::damage::{Damage, ReadFault};
 use crate::error::OpenFault;
 use crate::failure::Fault;
 use crate::figures::Figures;
+use crate::files::Files;
 use crate::folder::Folder;
+use crate::key_use::{KeyUse, KeyUses, Kind, bytes_per_key, keyed_files, other_than, sum};
 use crate::keys::{self, ROWS_END, after, caller_key, log_key, log_position, row_key};
 use crate::layers::Merged;
 use crate::open;
@@ -74,7 +76,8 @@ struct Inner {
     /// The number of `LocalStore` values. All other references are snapshots.
     handles: AtomicUsize,
     scrub: Mutex<Scrub>,
-    _folder: Folder,
+    files: Files,
+    folder: Folder,
 }
 
 impl Inner {
@@ -105,10 +108,20 @@ impl Drop for Inner {
 }
 
 impl LocalStore {
-    /// Opens the store in a folder. Creates folder and store if they do not exist.
+    /// Opens the store in a folder, whose files are not encrypted. Creates folder and store if they do not
+    /// exist.
     pub fn open(path: impl AsRef<Path>, options: LocalOptions) -> Result<Self, OpenFault> {
-        let path = path.as_ref();
-        let opened = open::open(path, &options)?;
+        Self::open_files(path, &Files::Plain, options)
+    }
+
+    /// Opens the store in a folder whose files are plain or encrypted. Creates folder and store if they do
+    /// not exist; for an encrypted one the folder with its keys must be there.
+    pub fn open_files(
+        path: impl AsRef<Path>,
+        files: &Files,
+        options: LocalOptions,
+    ) -> Result<Self, OpenFault> {
+        let opened = open::open(path.as_ref(), files, &options)?;
         let inner = Inner {
             shared: opened.shared,
             threads: opened.threads,
@@ -116,8 +129,9 @@ impl LocalStore {
             long_reads: options.long_reads,
             long_read_places: Semaphore::new(LONG_READS_MAX),
             handles: AtomicUsize::new(1),
-            scrub: Mutex::new(Scrub::new(&opened.folder, options.scrub_period)),
-            _folder: opened.folder,
+            scrub: Mutex::new(Scrub::new(&opened.folder, files, options.scrub_period)),
+            files: files.clone(),
+            folder: opened.folder,
         };
         Ok(Self { inner: Arc::new(inner) })
     }
@@ -142,6 +156,32 @@ impl LocalStore {
     pub fn scrub_step(&self, now_ms: u64) -> ScrubStep {
         let mut scrub = self.inner.scrub.lock().unwrap_or_else(PoisonError::into_inner);
         scrub.step(&self.inner.shared, self.inner.threads.segments(), now_ms)
+    }
+
+    /// The data keys of the store's files.
+    pub fn bytes_per_key(&self) -> Result<KeyUses, OpenFault> {
+        bytes_per_key(self.inner.folder.path())
+    }
+
+    /// Has everything that is not encrypted under the newest key written anew, in the background, and returns
+    /// what is left. It is called again until nothing is: at each call the journal goes on under the newest
+    /// key if it does not yet, and the thread that merges tables has work. A store that is opened again goes
+    /// on with the next call.
+    pub fn rewrite_step(&self) -> Result<KeyUse, OpenFault> {
+        let files = keyed_files(self.inner.folder.path())?;
+        let newest = self.inner.files.key();
+        let is_left =
+            |kind| files.iter().any(|file| file.kind == kind && file.key != newest && file.bytes > 0);
+        if is_left(Kind::Table) {
+            self.inner.threads.rewrite_tables();
+        }
+        // A table that is written anew makes a new list.
+        let needs_list = is_left(Kind::List) && !is_left(Kind::Table);
+        let is_flushing = !self.inner.shared.published().layers.frozen.is_empty();
+        if (is_left(Kind::Journal) || needs_list) && !is_flushing {
+            self.inner.shared.renew_journal();
+        }
+        Ok(other_than(newest, &sum(&files)))
     }
 
     /// Whether this is the only handle and no snapshot or transaction is open: then the folder is free for

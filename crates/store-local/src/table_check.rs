@@ -11,6 +11,7 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
 use crate::error::OpenFault;
 use crate::file_reader::{FileReader, ReadFrom};
+use crate::files::Files;
 use crate::tables::FILES;
 
 /// A table as the list names it.
@@ -24,15 +25,16 @@ pub(crate) struct Listed {
 
 /// Verifies the list, the presence of all tables, and the content of the newest tables up to
 /// `verify_bytes_max`.
-pub(crate) fn verify(folder: &Path, verify_bytes_max: u64) -> Result<(), OpenFault> {
+pub(crate) fn verify(folder: &Path, files: &Files, verify_bytes_max: u64) -> Result<(), OpenFault> {
     let mut bytes_left = verify_bytes_max;
-    let mut tables = list(folder)?;
+    let mut tables = list(folder, files)?;
     tables.sort_by_key(|table| std::cmp::Reverse(table.id));
     for table in tables {
         let bytes = require(&table.path)?;
+        files.check(&table.path).map_err(OpenFault::read(&table.path))?;
         if bytes <= bytes_left {
             bytes_left -= bytes;
-            check_content(&table)?;
+            check_content(&table, files)?;
         }
     }
     Ok(())
@@ -50,7 +52,12 @@ fn require(file: &Path) -> Result<u64, OpenFault> {
 }
 
 /// The tables in a folder, from the list that its `current` file names.
-pub(crate) fn list(tree: &Path) -> Result<Vec<Listed>, OpenFault> {
+pub(crate) fn list(tree: &Path, files: &Files) -> Result<Vec<Listed>, OpenFault> {
+    list_with_path(tree, files).map(|(_, tables)| tables)
+}
+
+/// The list of tables and what it lists.
+pub(crate) fn list_with_path(tree: &Path, files: &Files) -> Result<(PathBuf, Vec<Listed>), OpenFault> {
     let current = tree.join("current");
     require(&current)?;
     let pointer = fs::read(&current).map_err(OpenFault::io(&current))?;
@@ -61,7 +68,7 @@ pub(crate) fn list(tree: &Path) -> Result<Vec<Listed>, OpenFault> {
     if !path.try_exists().map_err(OpenFault::io(&path))? {
         return Err(OpenFault::corrupt(&current, format!("it names {}, which is missing", path.display())));
     }
-    let list = fs::read(&path).map_err(OpenFault::io(&path))?;
+    let list = files.read(&path).map_err(OpenFault::read(&path))?;
     if xxh3_128(&list) != checksum {
         let detail =
             format!("the list of tables does not have the checksum that {} gives", current.display());
@@ -70,7 +77,8 @@ pub(crate) fn list(tree: &Path) -> Result<Vec<Listed>, OpenFault> {
     let entries =
         parse_list(&list).ok_or_else(|| OpenFault::corrupt(&path, "the list of tables is malformed"))?;
     let file = |id: u64| tree.join(FILES).join(id.to_string());
-    Ok(entries.into_iter().map(|(id, checksum)| Listed { id, path: file(id), checksum }).collect())
+    let tables = entries.into_iter().map(|(id, checksum)| Listed { id, path: file(id), checksum });
+    Ok((path, tables.collect()))
 }
 
 fn parse_pointer(bytes: &[u8]) -> Option<(u64, u128)> {
@@ -107,11 +115,12 @@ fn take<const N: usize>(rest: &mut &[u8]) -> Option<[u8; N]> {
     Some(*field)
 }
 
-fn check_content(table: &Listed) -> Result<(), OpenFault> {
-    let mut reader = FileReader::open(&table.path, ReadFrom::Memory).map_err(OpenFault::io(&table.path))?;
+fn check_content(table: &Listed, files: &Files) -> Result<(), OpenFault> {
+    let reader = FileReader::open(&table.path, files, ReadFrom::Memory);
+    let mut reader = reader.map_err(OpenFault::io(&table.path))?;
     let mut hasher = Xxh3::new();
     loop {
-        let piece = reader.next().map_err(OpenFault::io(&table.path))?;
+        let piece = reader.next().map_err(OpenFault::read(&table.path))?;
         if piece.is_empty() {
             break;
         }

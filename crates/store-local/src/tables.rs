@@ -10,8 +10,9 @@ use std::ops::Bound;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use keywright_encryption::key_of;
 use keywright_store::Direction;
-use lsm_tree::compaction::Leveled;
+use lsm_tree::compaction::{Leveled, Rewrite};
 use lsm_tree::config::{
     BloomConstructionPolicy, CompressionPolicy, FilterPolicy, FilterPolicyEntry, HashRatioPolicy,
     PartitioningPolicy, RestartIntervalPolicy,
@@ -25,6 +26,7 @@ use lsm_tree::{
 pub(crate) use lsm_tree::Table;
 
 use crate::damage::ReadFault;
+use crate::files::Files;
 use crate::keys::VERSION_KEY;
 use crate::options::LocalOptions;
 use crate::pacing::{MergeSteps, Pacing, Steps, flush_step};
@@ -35,7 +37,7 @@ const HASH_SLOTS_PER_ROW: f32 = 0.75;
 /// Above all sequence numbers, so that reads see every row, and merges drop all but the newest of a key.
 const NEWEST: u64 = u64::MAX >> 1;
 /// The file in a folder of tables that names the list of tables. It begins with the number of that list.
-const LIST: &str = "current";
+pub(crate) const LIST: &str = "current";
 /// The folder of the tables' files in it.
 pub(crate) const FILES: &str = "tables";
 
@@ -46,11 +48,12 @@ pub(crate) struct Tables {
     /// The file that names the present list of tables.
     list: PathBuf,
     pacing: Arc<Pacing>,
+    files: Files,
 }
 
 impl Tables {
     /// Opens the tables in a folder, which is created if it is missing.
-    pub(crate) fn open(folder: &Path, options: &LocalOptions) -> lsm_tree::Result<Self> {
+    pub(crate) fn open(folder: &Path, files: &Files, options: &LocalOptions) -> lsm_tree::Result<Self> {
         let counter = SequenceNumberCounter::default;
         let pacing = Arc::new(Pacing::new(folder.join(FILES)));
         // The last level has filters too: conditional puts look up absent keys. Below the newest level,
@@ -59,6 +62,7 @@ impl Tables {
         // megabytes.
         let config = Config::new(folder, counter(), counter())
             .use_cache(Arc::new(Cache::with_capacity_bytes(options.cache_bytes)))
+            .use_fs(files.of_tables())
             .use_descriptor_table(Some(Arc::new(DescriptorTable::new(options.files_max))))
             .data_block_hash_ratio_policy(HashRatioPolicy::all(HASH_SLOTS_PER_ROW))
             .data_block_restart_interval_policy(RestartIntervalPolicy::new([10, 16]))
@@ -76,7 +80,9 @@ impl Tables {
             .with_compaction_filter_factory(Some(Arc::new(MergeSteps(Arc::clone(&pacing)))))
             .expect_point_read_hits(false);
         match config.open()? {
-            AnyTree::Standard(tree) => Ok(Self { tree, list: folder.join(LIST), pacing }),
+            AnyTree::Standard(tree) => {
+                Ok(Self { tree, list: folder.join(LIST), pacing, files: files.clone() })
+            }
             AnyTree::Blob(_) => unreachable!("a tree without options for blobs is a standard tree"),
         }
     }
@@ -139,6 +145,23 @@ impl Tables {
         let before = self.tree.current_version().id();
         self.tree.compact(Arc::new(Leveled::default()), NEWEST)?;
         Ok(self.tree.current_version().id() != before)
+    }
+
+    /// Writes a table anew that is not encrypted under the newest key, or all tables of the newest level;
+    /// false if there is none.
+    pub(crate) fn rewrite(&self) -> lsm_tree::Result<bool> {
+        let version = self.tree.current_version();
+        let mut outdated = Vec::new();
+        for table in version.iter_tables() {
+            if key_of(&table.path)? != self.files.key() {
+                outdated.push(table.id());
+            }
+        }
+        if outdated.is_empty() {
+            return Ok(false);
+        }
+        self.tree.compact(Arc::new(Rewrite::new(outdated)), NEWEST)?;
+        Ok(self.tree.current_version().id() != version.id())
     }
 }
 
@@ -284,7 +307,7 @@ mod tests {
     #[test]
     fn a_list_of_tables_that_was_replaced_by_a_failed_change_is_noticed() {
         let folder = tempfile::tempdir().unwrap();
-        let tables = Tables::open(folder.path(), &LocalOptions::default()).unwrap();
+        let tables = Tables::open(folder.path(), &Files::Plain, &LocalOptions::default()).unwrap();
         let mut rows = RowMap::default();
         rows.insert(Row { key: Slice::from(b"key"), value: Some(Slice::from(b"value")) });
         tables.add(&rows, 1, || 1).unwrap();

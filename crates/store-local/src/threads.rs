@@ -60,6 +60,11 @@ impl Threads {
         })
     }
 
+    /// Has all tables that are not under the newest key written anew.
+    pub(crate) fn rewrite_tables(&self) {
+        self.background.rewrite();
+    }
+
     /// The journal's files.
     pub(crate) fn segments(&self) -> &Segments {
         &self.segments

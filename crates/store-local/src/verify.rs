@@ -15,11 +15,15 @@ use keywright_store::KeyRange;
 use crate::damage::{Damage, DamagedPart, Holds};
 use crate::error::OpenFault;
 use crate::file_reader::read_whole;
+use crate::files::Files;
 use crate::folder::{Folder, Marker};
 use crate::journal::{self, Checked, segment_files, segment_name};
+use crate::key_use::stranger;
 use crate::keys::{ROWS_END, VERSION_KEY, caller_part, row_key};
 use crate::options::Durability;
-use crate::scrub::{damaged_record, foreign_segment, list_damage, table_damage, unreadable_table};
+use crate::scrub::{
+    damaged_record, foreign_segment, list_damage, table_damage, unreadable, unreadable_table,
+};
 use crate::table_check::{self, Listed};
 use crate::watermark::{Mark, read_marks};
 
@@ -42,6 +46,7 @@ pub struct Verified {
 type Collected = BTreeMap<Bytes, (u64, Option<Bytes>)>;
 
 struct Verification<'p> {
+    files: &'p Files,
     found: Verified,
     rows: Collected,
     /// Stored keys of the wanted rows.
@@ -53,11 +58,22 @@ struct Verification<'p> {
 
 /// Reads the folder of a store that nobody has open: format marker, watermark, list of tables, tables and
 /// journal. `progress` is called with the bytes read so far. The fault says why the folder cannot be
-/// verified: it is in use, holds no store, or has an unknown format.
-pub fn verify(path: &Path, wanted: &KeyRange, progress: &mut dyn FnMut(u64)) -> Result<Verified, OpenFault> {
-    let (folder, marker) = Folder::lock_to_read(path)?;
+/// verified: it is in use, holds no store, has an unknown format, or its keys are older than its files.
+pub fn verify(
+    path: &Path,
+    files: &Files,
+    wanted: &KeyRange,
+    progress: &mut dyn FnMut(u64),
+) -> Result<Verified, OpenFault> {
+    let (folder, marker) = Folder::lock_to_read(path, files)?;
+    if let Files::Encrypted(keyring) = files
+        && let Some((file, key)) = stranger(path, &keyring.keys())
+    {
+        return Err(OpenFault::UnknownKey { file, key });
+    }
     let end = wanted.end.as_ref().map_or_else(|| ROWS_END.to_vec(), |end| row_key(end).to_vec());
     let mut verification = Verification {
+        files,
         found: Verified::default(),
         rows: Collected::new(),
         wanted: (row_key(&wanted.start).to_vec(), end),
@@ -130,7 +146,7 @@ impl Verification<'_> {
     }
 
     fn tables(&mut self, folder: &Path) {
-        match table_check::list(folder) {
+        match table_check::list(folder, self.files) {
             Ok(tables) => {
                 let listed: BTreeSet<PathBuf> = tables.iter().map(|table| table.path.clone()).collect();
                 for table in &tables {
@@ -156,7 +172,7 @@ impl Verification<'_> {
 
     fn table(&mut self, path: &Path, listed: Option<&Listed>) {
         let all = (Bound::Unbounded, Bound::Unbounded);
-        let bytes = match read_whole(path) {
+        let bytes = match read_whole(path, self.files) {
             Ok(bytes) => bytes,
             Err(error) => {
                 self.found.damaged.push(unreadable_table(path, &error, &all));
@@ -164,7 +180,8 @@ impl Verification<'_> {
             }
         };
         self.count(bytes.len());
-        let (damaged, file) = table_damage(path, &bytes, listed.map(|table| table.checksum), &all);
+        let (damaged, file) =
+            table_damage((path, self.files.start()), &bytes, listed.map(|table| table.checksum), &all);
         self.found.damaged.extend(damaged.into_iter().map(|(damage, _)| damage));
         self.flushed = self.flushed.max(file.newest_commit().unwrap_or(0));
         for row in file.rows_in((&VERSION_KEY, &[VERSION_KEY.as_slice(), &[0]].concat())) {
@@ -181,7 +198,7 @@ impl Verification<'_> {
         let files = segment_files(folder).unwrap_or_default();
         let mut checked = Checked::default();
         for (number, path) in &files {
-            match read_whole(path) {
+            match read_whole(path, self.files) {
                 Ok(bytes) => {
                     self.count(bytes.len());
                     let (wanted, rows) = (&self.wanted, &mut self.rows);
@@ -192,8 +209,7 @@ impl Verification<'_> {
                     });
                 }
                 Err(error) => {
-                    let detail = format!("it cannot be read: {error}");
-                    self.damage_of_file(path.clone(), DamagedPart::Journal, detail);
+                    self.damage_of_file(path.clone(), DamagedPart::Journal, unreadable(&error));
                 }
             }
         }
@@ -203,20 +219,20 @@ impl Verification<'_> {
         let acknowledged = mark.map_or(0, |mark| mark.version);
         // After a loss of power a relaxed store may lack commits that were never synced.
         let gaps = checked.gaps().filter(|place| !is_relaxed || place.commits.0 <= acknowledged);
-        self.found.damaged.extend(gaps.map(|place| damaged_record(place).damage));
+        self.found.damaged.extend(gaps.map(|place| damaged_record(place, self.files.start()).damage));
         if self.found.damaged.len() == before
             && let Some(missing) = checked.first_missing(self.flushed, acknowledged)
         {
             if let Some(file) = missing_segment(folder, &files) {
                 self.damage_of_file(file, DamagedPart::Journal, "the file is missing".to_owned());
             } else if let Some(place) = checked.place_of(missing) {
-                self.found.damaged.push(damaged_record(place).damage);
+                self.found.damaged.push(damaged_record(place, self.files.start()).damage);
             }
         }
         // What `open` would refuse is damage, for any reason.
         if self.found.damaged.is_empty()
             && let Some(mark) = mark
-            && let Some(fault) = journal::refusal(folder, self.flushed, mark)
+            && let Some(fault) = journal::refusal((folder, self.files), self.flushed, mark)
         {
             let (file, detail) = match fault {
                 OpenFault::Corrupt { file, detail } => (file, detail),

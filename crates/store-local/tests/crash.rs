@@ -12,14 +12,28 @@ use std::time::Duration;
 use bytes::Bytes;
 use keywright_store::kit::block_on;
 use keywright_store::{CommitError, LogId, LogRead, Snapshot, Store, StoreError, Transaction};
-use keywright_store_local::{FaultCause, LocalOptions, LocalStore};
+use keywright_store_local::{FaultCause, Files, LocalOptions, LocalStore, OpenFault};
+
+#[path = "keys/mod.rs"]
+mod keys;
 
 const FOLDER_VARIABLE: &str = "KEYWRIGHT_CRASH_TEST_FOLDER";
 const THREADS: u64 = 6;
+/// A folder of this name is encrypted.
+const ENCRYPTED: &str = "encrypted";
+/// A folder of this name is not.
+const PLAIN: &str = "plain";
 
 /// Small write buffers, so that some kills happen during a flush or a merge.
 fn options() -> LocalOptions {
     LocalOptions { memtable_bytes: 64 * 1024, journal_bytes: 256 * 1024, ..LocalOptions::default() }
+}
+
+/// Opens the store in a folder, in the form that the folder's name says.
+fn open(folder: &Path, options: LocalOptions) -> Result<LocalStore, OpenFault> {
+    let is_encrypted = folder.file_name().is_some_and(|name| name == ENCRYPTED);
+    let files = if is_encrypted { Files::Encrypted(keys::keyring(folder)) } else { Files::Plain };
+    LocalStore::open_files(folder, &files, options)
 }
 
 fn kills() -> u64 {
@@ -76,7 +90,7 @@ fn write_rounds(store: &LocalStore, thread: u64) {
 #[test]
 fn child_writes_until_it_is_killed() {
     let Some(folder) = folder_of_child() else { return };
-    let store = LocalStore::open(folder, options()).unwrap();
+    let store = open(&folder, options()).unwrap();
     std::thread::scope(|scope| {
         for thread in 0..THREADS {
             let store = &store;
@@ -132,15 +146,26 @@ fn kill_after(mut child: Child, pause: Duration) -> String {
 
 #[test]
 fn nothing_acknowledged_is_lost_and_nothing_is_half_there_after_kills() {
-    let folder = tempfile::tempdir().unwrap();
+    kill_writers(PLAIN);
+}
+
+#[test]
+fn an_encrypted_folder_loses_nothing_after_kills_either() {
+    kill_writers(ENCRYPTED);
+}
+
+fn kill_writers(form: &str) {
+    let base = tempfile::tempdir().expect("a folder is made");
+    let folder = base.path().join(form);
     let mut acknowledged = [0; 6];
     for kill in 0..kills() {
-        let writing = child("child_writes_until_it_is_killed", folder.path()).spawn().unwrap();
+        let mut writing = child("child_writes_until_it_is_killed", &folder);
+        let writing = writing.spawn().expect("this program starts");
         // The pauses cover the times of a flush, a compaction and a journal rotation.
         let text = kill_after(writing, Duration::from_millis(kill * 29 % 140));
         note_lines(&text, &mut acknowledged);
-        let store = LocalStore::open(folder.path(), options()).unwrap();
-        let view = block_on(store.snapshot()).unwrap();
+        let store = open(&folder, options()).expect("the store opens");
+        let view = block_on(store.snapshot()).expect("a snapshot opens");
         for (thread, last) in (0..).zip(acknowledged) {
             let (left, right) = (read_round(&view, "left", thread), read_round(&view, "right", thread));
             assert_eq!(left, right, "half a transaction after kill {kill}");
@@ -148,7 +173,7 @@ fn nothing_acknowledged_is_lost_and_nothing_is_half_there_after_kills() {
             let read =
                 LogRead { id: log_of(thread), after: None, entries_max: usize::MAX, bytes_max: usize::MAX };
             let rounds: Vec<Vec<u8>> = block_on(view.read_log(read))
-                .unwrap()
+                .expect("the log is read")
                 .into_iter()
                 .map(|entry| entry.bytes.to_vec())
                 .collect();
@@ -161,7 +186,7 @@ fn nothing_acknowledged_is_lost_and_nothing_is_half_there_after_kills() {
 #[test]
 fn child_creates_a_store() {
     let Some(folder) = folder_of_child() else { return };
-    let store = LocalStore::open(folder, options()).unwrap();
+    let store = open(&folder, options()).unwrap();
     let mut transaction = block_on(store.begin()).unwrap();
     transaction.put(name("left", 0), Bytes::from_static(&[1; 8]));
     block_on(transaction.commit()).unwrap();
@@ -169,13 +194,14 @@ fn child_creates_a_store() {
 
 #[test]
 fn a_folder_opens_whenever_its_creation_was_killed() {
-    for kill in 0..kills() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut creating = child("child_creates_a_store", folder.path()).spawn().unwrap();
+    for (kill, form) in (0..kills()).flat_map(|kill| [(kill, PLAIN), (kill, ENCRYPTED)]) {
+        let base = tempfile::tempdir().unwrap();
+        let folder = base.path().join(form);
+        let mut creating = child("child_creates_a_store", &folder).spawn().unwrap();
         sleep(Duration::from_micros(kill * 1500));
         creating.kill().unwrap();
         creating.wait().unwrap();
-        LocalStore::open(folder.path(), options()).unwrap();
+        open(&folder, options()).unwrap();
     }
 }
 
@@ -183,8 +209,7 @@ fn a_folder_opens_whenever_its_creation_was_killed() {
 #[test]
 fn child_meets_a_failing_disk() {
     let Some(folder) = folder_of_child() else { return };
-    let store = LocalStore::open(folder, LocalOptions { memtable_bytes: 1 << 30, ..LocalOptions::default() })
-        .unwrap();
+    let store = open(&folder, LocalOptions { memtable_bytes: 1 << 30, ..LocalOptions::default() }).unwrap();
     let write = |round: u64| {
         let mut transaction = block_on(store.begin()).unwrap();
         let value = [round.to_be_bytes().as_slice(), &vec![7; 1024 * 1024]].concat();
@@ -208,25 +233,33 @@ fn child_meets_a_failing_disk() {
 #[cfg(unix)]
 #[test]
 fn a_failed_write_stops_all_writing_and_loses_nothing_acknowledged() {
-    let folder = tempfile::tempdir().unwrap();
-    let limited = child("child_meets_a_failing_disk", folder.path());
+    for form in [PLAIN, ENCRYPTED] {
+        fail_writes(form);
+    }
+}
+
+#[cfg(unix)]
+fn fail_writes(form: &str) {
+    let base = tempfile::tempdir().expect("a folder is made");
+    let folder = base.path().join(form);
+    let limited = child("child_meets_a_failing_disk", &folder);
     let mut shell = Command::new("sh");
     // In units of 512 bytes: segments of the journal grow to 32 MiB.
     shell.args(["-c", "trap '' XFSZ; ulimit -f 40000; exec \"$0\" \"$@\""]);
-    shell.arg(limited.get_program()).args(limited.get_args()).env(FOLDER_VARIABLE, folder.path());
-    let output = shell.output().unwrap();
+    shell.arg(limited.get_program()).args(limited.get_args()).env(FOLDER_VARIABLE, &folder);
+    let output = shell.output().expect("a shell starts");
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
     let mut acknowledged = [0];
     note_lines(&text, &mut acknowledged);
-    assert!(acknowledged[0] > 10, "{text}");
-    let store = LocalStore::open(folder.path(), LocalOptions::default()).unwrap();
-    let view = block_on(store.snapshot()).unwrap();
-    for round in 0..acknowledged[0] {
+    assert!(acknowledged > [10], "{text}");
+    let store = open(&folder, LocalOptions::default()).expect("the store opens");
+    let view = block_on(store.snapshot()).expect("a snapshot opens");
+    for round in 0..acknowledged.into_iter().sum() {
         assert_eq!(read_round(&view, "left", round), round);
-        assert!(block_on(view.get(&name("left", round))).unwrap().is_some());
+        assert!(block_on(view.get(&name("left", round))).is_ok_and(|row| row.is_some()));
     }
-    let mut transaction = block_on(store.begin()).unwrap();
+    let mut transaction = block_on(store.begin()).expect("a transaction begins");
     transaction.put(name("right", 0), Bytes::from_static(&[1; 8]));
-    block_on(transaction.commit()).unwrap();
+    block_on(transaction.commit()).expect("nothing conflicts");
 }

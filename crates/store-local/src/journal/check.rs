@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use super::record::{HEADER_BYTES, HEADER_LENGTH, Header, Record, length, salvage};
 use super::segments;
+use crate::files::{Files, is_damage};
 
 /// The files of a folder's segments in order, with their numbers.
 pub(crate) fn segment_files(folder: &Path) -> io::Result<Vec<(u64, PathBuf)>> {
@@ -24,10 +25,14 @@ pub(crate) fn segment_name(number: u64) -> PathBuf {
 
 /// Whether the file of this number has another header than its own. A running store renames a segment before
 /// it changes its header.
-pub(crate) fn is_foreign(number: u64, path: &Path) -> bool {
-    let mut header = [0; HEADER_BYTES];
-    let read = File::open(path).and_then(|mut file| file.read_exact(&mut header));
-    read.is_ok() && Header::decode(&header).is_none_or(|header| header.number != number)
+pub(crate) fn is_foreign(number: u64, path: &Path, files: &Files) -> bool {
+    let begin = files.start() + HEADER_LENGTH;
+    let mut bytes = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(begin).read_to_end(&mut bytes));
+    match read.and_then(|_| files.content(bytes)) {
+        Ok(content) => Header::decode(&content).is_none_or(|header| header.number != number),
+        Err(error) => is_damage(&error),
+    }
 }
 
 /// A place in the journal without a whole record.

@@ -22,11 +22,12 @@ pub(crate) use segments::{Segments, Sizes};
 
 use crate::failure::Failure;
 use record::length;
-use segments::{Segment, write_at};
+use segments::Segment;
 
 /// The writing end of a journal.
 pub(crate) struct Journal {
-    segment: Segment,
+    /// `None` until the first record, where the disk had no room for a segment at open.
+    segment: Option<Segment>,
     segments: Arc<Segments>,
     /// Where the next record goes.
     offset: u64,
@@ -41,7 +42,25 @@ impl Journal {
 
     /// Whether a record has room in the present segment.
     pub(crate) fn fits(&self, draft: &Draft) -> bool {
-        self.offset + length(draft.record_bytes()) <= self.segment.bytes
+        let end = self.offset + length(draft.record_bytes());
+        self.segment.as_ref().is_some_and(|segment| end <= segment.room())
+    }
+
+    /// Whether its segment is not encrypted under the newest key.
+    pub(crate) fn is_outdated(&self) -> bool {
+        self.segment.as_ref().is_some_and(|segment| segment.key != self.segments.newest_key())
+    }
+
+    /// Goes on in another segment. Later records are under the key that was the newest when it was begun.
+    pub(crate) fn renew(&mut self) -> Result<(), Failure> {
+        self.segment = Some(self.segments.next(self.segment.as_ref(), self.last, 0)?);
+        self.offset = record::HEADER_LENGTH;
+        Ok(())
+    }
+
+    /// Bytes of the segments with commits that were not in tables when the journal was opened.
+    pub(crate) fn found_bytes(&self) -> u64 {
+        self.segments.unflushed_bytes()
     }
 
     /// Writes the record of a group of commits. It is not synced. Returns the bytes written.
@@ -49,24 +68,29 @@ impl Journal {
         assert!(first == self.last + 1 && first <= last, "the journal has every commit, in order");
         let bytes = length(draft.record_bytes());
         if !self.fits(&draft) {
-            self.segment = self.segments.next(&self.segment, self.last, bytes)?;
+            self.segment = Some(self.segments.next(self.segment.as_ref(), self.last, bytes)?);
             self.offset = record::HEADER_LENGTH;
         }
         let commits = (CommitVersion(first), CommitVersion(last));
-        let record = draft.finish(commits, self.segment.header.salt, self.offset);
-        write_at(&self.segment.file, &record, self.offset)?;
+        let segment = self.written();
+        segment.write(draft.finish(commits, segment.header.salt, self.offset), self.offset)?;
         self.offset += bytes;
         self.last = last;
         Ok(bytes)
     }
 
+    /// The segment of the newest record.
+    fn written(&self) -> &Segment {
+        self.segment.as_ref().expect("a record that does not fit has taken another segment")
+    }
+
     /// The file of the newest record.
     pub(crate) fn file(&self) -> Arc<File> {
-        Arc::clone(&self.segment.file)
+        Arc::clone(&self.written().file)
     }
 
     /// Syncs the newest record. Older segments were synced before.
     pub(crate) fn sync(&self) -> io::Result<()> {
-        self.segment.file.sync_data()
+        self.written().file.sync_data()
     }
 }

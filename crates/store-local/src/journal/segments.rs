@@ -16,8 +16,11 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
+use keywright_encryption::{FileCipher, HEADER_LENGTH as ENCRYPTION_BYTES, KeyId};
+
 use super::record::{HEADER_LENGTH, Header, length};
 use crate::failure::Failure;
+use crate::files::{Begun, Files};
 use crate::folder::{create_private, sync_names};
 
 const MIB: u64 = 1024 * 1024;
@@ -30,11 +33,43 @@ const SEGMENTS_PER_JOURNAL: u64 = 4;
 const ZEROS_BYTES: usize = 1024 * 1024;
 const NEW: &str = "new";
 
+/// A folder of segments, and how its files lie on disk.
+pub(crate) type Place<'p> = (&'p Path, &'p Files);
+
 /// An open segment.
 pub(super) struct Segment {
     pub(super) header: Header,
     pub(super) file: Arc<File>,
+    /// Bytes of the file.
     pub(super) bytes: u64,
+    /// Of an encrypted file.
+    cipher: Option<FileCipher>,
+    pub(super) key: Option<KeyId>,
+}
+
+impl Segment {
+    /// A segment that is not encrypted.
+    pub(super) fn plain(header: Header, file: File, bytes: u64) -> Self {
+        Self { header, file: Arc::new(file), bytes, cipher: None, key: None }
+    }
+
+    /// Bytes before the content.
+    fn start(&self) -> u64 {
+        if self.cipher.is_some() { ENCRYPTION_BYTES } else { 0 }
+    }
+
+    /// Bytes of header and records.
+    pub(super) fn room(&self) -> u64 {
+        self.bytes - self.start()
+    }
+
+    /// Writes a record at an offset of the content, where nothing was written before.
+    pub(super) fn write(&self, mut record: Vec<u8>, offset: u64) -> io::Result<()> {
+        if let Some(cipher) = &self.cipher {
+            cipher.apply(offset, &mut record);
+        }
+        write_at(&self.file, &record, offset + self.start())
+    }
 }
 
 /// A segment to which nothing is added any more.
@@ -43,6 +78,8 @@ struct Retired {
     bytes: u64,
     /// Its newest commit.
     last: u64,
+    /// The data key of an encrypted one.
+    key: Option<KeyId>,
 }
 
 struct State {
@@ -66,10 +103,11 @@ struct State {
 
 impl State {
     /// Takes a segment whose commits are in tables: to use it again, or to remove it if there is another.
-    fn takes_obsolete(&mut self, needs_spare: bool) -> Option<Retired> {
+    /// One that is not under the newest key is not kept.
+    fn takes_obsolete(&mut self, needs_spare: bool, key: Option<KeyId>) -> Option<Retired> {
         let is_obsolete = |segment: &Retired| segment.last <= self.flushed;
         let is_takeable = needs_spare || self.retired.get(1).is_some_and(is_obsolete);
-        self.retired.pop_front_if(|oldest| is_takeable && oldest.last <= self.flushed)
+        self.retired.pop_front_if(|oldest| (is_takeable || oldest.key != key) && oldest.last <= self.flushed)
     }
 }
 
@@ -84,6 +122,7 @@ pub(crate) struct Sizes {
 /// The segments of a journal, shared by the commit thread and the thread that makes segments.
 pub(crate) struct Segments {
     folder: PathBuf,
+    files: Files,
     /// Size of the largest segments, except those for one larger record.
     bytes_max: u64,
     state: Mutex<State>,
@@ -91,8 +130,9 @@ pub(crate) struct Segments {
 }
 
 impl Segments {
-    /// The segments of a folder, of which the newest has this number and size.
-    pub(super) fn new(folder: &Path, number: u64, bytes: u64, journal_bytes_max: u64) -> Self {
+    /// The segments of a folder, of which the newest has this number and size. The size is 0 if the next one
+    /// is to be small.
+    pub(super) fn new((folder, files): Place<'_>, number: u64, bytes: u64, journal_bytes_max: u64) -> Self {
         let bytes_max = (journal_bytes_max / SEGMENTS_PER_JOURNAL).clamp(FIRST_BYTES, SEGMENT_BYTES_MAX);
         let state = State {
             spare: None,
@@ -105,16 +145,28 @@ impl Segments {
             fault: None,
             is_closing: false,
         };
-        Self { folder: folder.to_owned(), bytes_max, state: Mutex::new(state), changed: Condvar::new() }
+        let (folder, files) = (folder.to_owned(), files.clone());
+        Self { folder, files, bytes_max, state: Mutex::new(state), changed: Condvar::new() }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a segment that was found at open. Segments come oldest first.
-    pub(super) fn add_retired(&self, number: u64, bytes: u64, last: u64) {
-        self.state().retired.push_back(Retired { number, bytes, last });
+    /// Adds a segment that was found at open, with its newest commit. Segments come oldest first.
+    pub(super) fn add_retired(&self, number: u64, (bytes, key): (u64, Option<KeyId>), last: u64) {
+        self.state().retired.push_back(Retired { number, bytes, last, key });
+    }
+
+    /// The data key of new segments.
+    pub(super) fn newest_key(&self) -> Option<KeyId> {
+        self.files.key()
+    }
+
+    /// Bytes of the segments with commits that are not in tables, but for the one being written.
+    pub(super) fn unflushed_bytes(&self) -> u64 {
+        let state = self.state();
+        state.retired.iter().filter(|segment| segment.last > state.flushed).map(|segment| segment.bytes).sum()
     }
 
     /// Adds the segment that comes after the one being written, which has this size.
@@ -124,23 +176,28 @@ impl Segments {
         state.written_bytes = written_bytes;
     }
 
-    /// Retires a segment and returns the next one, with room for a record of `record_bytes`. Waits until
-    /// there is one.
-    pub(super) fn next(&self, full: &Segment, last: u64, record_bytes: u64) -> Result<Segment, Failure> {
+    /// Retires a segment, if there is one, and returns the next, with room for a record of `record_bytes`.
+    /// Waits until there is one.
+    pub(super) fn next(
+        &self,
+        full: Option<&Segment>,
+        last: u64,
+        record_bytes: u64,
+    ) -> Result<Segment, Failure> {
         let mut state = self.state();
-        state.retired.push_back(Retired { number: full.header.number, bytes: full.bytes, last });
-        state.needed_bytes = record_bytes + HEADER_LENGTH;
+        state.retired.extend(full.map(|full| retired(full, last)));
+        state.needed_bytes = record_bytes + HEADER_LENGTH + self.files.start();
         state.fault = None;
         loop {
             if let Some(spare) = state.spare.take() {
                 self.changed.notify_all();
-                if spare.bytes >= state.needed_bytes {
+                if spare.bytes >= state.needed_bytes && spare.key == self.files.key() {
                     state.needed_bytes = 0;
                     state.written_bytes = spare.bytes;
                     return Ok(spare);
                 }
                 // It stays empty, but keeps its place in the order of numbers.
-                state.retired.push_back(Retired { number: spare.header.number, bytes: spare.bytes, last });
+                state.retired.push_back(retired(&spare, last));
             }
             if let Some(fault) = state.fault.take() {
                 return Err(fault);
@@ -191,7 +248,7 @@ impl Segments {
         let mut state = self.state();
         while !state.is_closing {
             let needs_spare = state.spare.is_none() && state.fault.is_none();
-            let obsolete = state.takes_obsolete(needs_spare);
+            let obsolete = state.takes_obsolete(needs_spare, self.files.key());
             if obsolete.is_none() && !needs_spare {
                 state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
                 continue;
@@ -223,26 +280,32 @@ impl Segments {
         obsolete: Option<Retired>,
         wanted: Option<(Header, u64)>,
     ) -> Result<Option<Segment>, Failure> {
+        let place = (self.folder.as_path(), &self.files);
+        let make_wanted = || wanted.map(|(header, bytes)| make(place, header, bytes)).transpose();
         let Some(obsolete) = obsolete else {
-            return wanted.map(|(header, bytes)| make(&self.folder, header, bytes)).transpose();
+            return make_wanted();
         };
         let path = path(&self.folder, obsolete.number);
         match wanted {
-            Some((header, bytes)) if bytes == obsolete.bytes => {
+            Some((header, bytes)) if bytes == obsolete.bytes && obsolete.key == self.files.key() => {
                 let new = self.folder.join(NEW);
                 fs::rename(&path, &new)?;
                 // Renamed before its header changes: under the old name the new header would look like
                 // damage.
                 sync_names(&self.folder).map_err(Failure::sync)?;
                 let file = OpenOptions::new().read(true).write(true).open(&new)?;
-                finish(&self.folder, file, header, bytes).map(Some)
+                finish(place, file, header, bytes).map(Some)
             }
             _ => {
                 fs::remove_file(&path)?;
-                wanted.map(|(header, bytes)| make(&self.folder, header, bytes)).transpose()
+                make_wanted()
             }
         }
     }
+}
+
+fn retired(segment: &Segment, last: u64) -> Retired {
+    Retired { number: segment.header.number, bytes: segment.bytes, last, key: segment.key }
 }
 
 pub(super) fn path(folder: &Path, number: u64) -> PathBuf {
@@ -268,17 +331,23 @@ pub(super) fn remove_unfinished(folder: &Path) -> io::Result<()> {
 }
 
 /// Makes the first segment of an empty journal.
-pub(super) fn first(folder: &Path) -> Result<Segment, Failure> {
-    make(folder, Header { number: 1, salt: RandomState::new().hash_one(()) }, FIRST_BYTES)
+pub(super) fn first(place: Place<'_>) -> Result<Segment, Failure> {
+    numbered(place, 1)
 }
 
-fn make(folder: &Path, header: Header, bytes: u64) -> Result<Segment, Failure> {
-    let mut file = create_private(&folder.join(NEW))?;
+/// Makes a small segment with a number.
+pub(super) fn numbered(place: Place<'_>, number: u64) -> Result<Segment, Failure> {
+    make(place, Header { number, salt: RandomState::new().hash_one(()) }, FIRST_BYTES)
+}
+
+fn make(place: Place<'_>, header: Header, bytes: u64) -> Result<Segment, Failure> {
+    let mut file = create_private(&place.0.join(NEW))?;
     fill(&mut file, bytes)?;
-    finish(folder, file, header, bytes)
+    finish(place, file, header, bytes)
 }
 
-/// Writes zeros, so that the file has all its blocks.
+/// Writes zeros, so that the file has all its blocks. In an encrypted file they stay zeros until a record
+/// comes: that nothing is there is no secret, and each byte of the key stream is for one record.
 fn fill(file: &mut File, bytes: u64) -> io::Result<()> {
     let zeros = vec![0; ZEROS_BYTES];
     let mut left = bytes;
@@ -292,13 +361,18 @@ fn fill(file: &mut File, bytes: u64) -> io::Result<()> {
 }
 
 /// Gives a segment its header and, when that is on disk, its name.
-fn finish(folder: &Path, file: File, header: Header, bytes: u64) -> Result<Segment, Failure> {
-    write_at(&file, &header.encode(), 0)?;
-    file.sync_all()?;
+fn finish((folder, files): Place<'_>, file: File, header: Header, bytes: u64) -> Result<Segment, Failure> {
+    let mut segment = Segment::plain(header, file, bytes);
+    if let Some(Begun { header, cipher, key }) = files.begin() {
+        write_at(&segment.file, &header, 0)?;
+        (segment.cipher, segment.key) = (Some(cipher), Some(key));
+    }
+    segment.write(header.encode().to_vec(), 0)?;
+    segment.file.sync_all()?;
     fs::rename(folder.join(NEW), path(folder, header.number))?;
     // Before that, nothing but a new file without commits was written and synced.
     sync_names(folder).map_err(Failure::sync)?;
-    Ok(Segment { header, file: Arc::new(file), bytes })
+    Ok(segment)
 }
 
 /// Writes all bytes at an offset.
@@ -322,7 +396,7 @@ mod tests {
     #[test]
     fn one_segment_without_needed_commits_is_kept_to_be_used_again() {
         let retired = [(1, 10), (2, 20), (3, 30)];
-        let retired = retired.map(|(number, last)| Retired { number, bytes: MIB, last });
+        let retired = retired.map(|(number, last)| Retired { number, bytes: MIB, last, key: None });
         let mut state = State {
             spare: None,
             retired: retired.into(),
@@ -336,7 +410,7 @@ mod tests {
         };
         let mut taken = |flushed, needs_spare| {
             state.flushed = flushed;
-            state.takes_obsolete(needs_spare).map(|segment| segment.number)
+            state.takes_obsolete(needs_spare, None).map(|segment| segment.number)
         };
         assert_eq!(taken(10, false), None, "the only one that can be used again");
         assert_eq!(taken(20, false), Some(1), "there is another");

@@ -12,6 +12,8 @@ use keywright_store::{Direction, KeyRange, Scan, Snapshot, Store, StoreError, Tr
 use keywright_store_local::{Durability, LocalOptions, LocalStore, OpenFault};
 use tempfile::TempDir;
 
+use crate::form::{START, open};
+
 pub(crate) type Rows = BTreeMap<Bytes, Bytes>;
 
 const COPIES_MAX: usize = 100;
@@ -37,7 +39,7 @@ pub(crate) fn write(store: &LocalStore, number: usize) {
 /// A closed store with tables and a journal, and its rows.
 pub(crate) fn sample() -> (TempDir, Rows) {
     let folder = tempfile::tempdir().expect("a folder is made");
-    let open = || LocalStore::open(folder.path(), options()).expect("the store opens");
+    let open = || open(folder.path(), options()).expect("the store opens");
     let store = open();
     for number in 0..600 {
         write(&store, number);
@@ -82,7 +84,7 @@ fn copy_once(from: &Path) -> std::io::Result<TempDir> {
 fn open_damaged(sample: &Path, file: &Path, damage: impl FnOnce(&Path)) -> Result<Rows, OpenFault> {
     let folder = copy(sample);
     damage(&folder.path().join(file));
-    LocalStore::open(folder.path(), options()).map(|store| rows(&store))
+    open(folder.path(), options()).map(|store| rows(&store))
 }
 
 /// Whether the fault's text names the file.
@@ -90,14 +92,16 @@ fn names(fault: &OpenFault, file: &Path) -> bool {
     fault.to_string().contains(file.to_str().expect("a path is text"))
 }
 
-/// Lock files have no content to damage.
-fn is_lock(file: &Path) -> bool {
-    file.file_name().is_some_and(|name| name.eq_ignore_ascii_case("lock"))
+/// Lock files have no content to damage, and keys are read before the store.
+fn is_beside(file: &Path) -> bool {
+    file.file_name()
+        .and_then(|name| name.to_str())
+        .is_some_and(|name| name == "LOCK" || name.starts_with("KEYS"))
 }
 
 pub(crate) fn relative(folder: &Path) -> Vec<PathBuf> {
     let strip = |file: PathBuf| file.strip_prefix(folder).expect("the file is in the folder").to_owned();
-    files(folder).into_iter().map(strip).filter(|file| !is_lock(file)).collect()
+    files(folder).into_iter().map(strip).filter(|file| !is_beside(file)).collect()
 }
 
 #[test]
@@ -155,8 +159,8 @@ fn a_cut_or_missing_file_is_refused_with_its_name_or_harmless() {
     }
 }
 
-/// Bytes before the first record of a journal segment.
-const HEADER_BYTES: usize = 512;
+/// Where the first record of a journal segment begins.
+const HEADER_BYTES: usize = START + 512;
 
 /// The newest segment of the journal that has records, and where they end.
 fn journal(folder: &Path) -> (PathBuf, usize) {
@@ -197,10 +201,10 @@ fn a_refused_store_is_left_as_it_is() {
     let mut damaged = bytes.clone();
     damaged[end / 2] ^= 1;
     fs::write(&file, &damaged).unwrap();
-    assert!(LocalStore::open(folder.path(), options()).is_err());
+    assert!(open(folder.path(), options()).is_err());
     assert!(fs::read(&file).unwrap() == damaged, "nothing was cut off");
     fs::write(&file, &bytes).unwrap();
-    assert!(rows(&LocalStore::open(folder.path(), options()).unwrap()) == expected);
+    assert!(rows(&open(folder.path(), options()).unwrap()) == expected);
 }
 
 #[test]
@@ -228,7 +232,7 @@ fn a_relaxed_store_that_lost_its_first_commit_to_a_power_loss_opens_without_the_
         relaxed_sync_interval: Duration::from_hours(1),
         ..options()
     };
-    let store = LocalStore::open(folder.path(), relaxed).expect("the store opens");
+    let store = open(folder.path(), relaxed).expect("the store opens");
     for number in 0..5 {
         write(&store, number);
     }
@@ -238,7 +242,7 @@ fn a_relaxed_store_that_lost_its_first_commit_to_a_power_loss_opens_without_the_
     let mut bytes = fs::read(&file).expect("the journal is read");
     bytes[HEADER_BYTES..HEADER_BYTES + 100].fill(0);
     fs::write(&file, bytes).expect("the journal is written");
-    let store = LocalStore::open(found.path(), relaxed).expect("the store opens");
+    let store = open(found.path(), relaxed).expect("the store opens");
     assert_eq!(rows(&store), Rows::new());
     write(&store, 7);
     assert_eq!(rows(&store).len(), 1);
@@ -247,35 +251,35 @@ fn a_relaxed_store_that_lost_its_first_commit_to_a_power_loss_opens_without_the_
 #[test]
 fn a_second_opener_is_refused_and_the_folder_is_free_afterwards() {
     let folder = tempfile::tempdir().unwrap();
-    let store = LocalStore::open(folder.path(), options()).unwrap();
-    let refusal = LocalStore::open(folder.path(), options()).err().unwrap();
+    let store = open(folder.path(), options()).unwrap();
+    let refusal = open(folder.path(), options()).err().unwrap();
     assert!(matches!(refusal, OpenFault::InUse { .. }), "{refusal}");
     drop(store);
-    LocalStore::open(folder.path(), options()).unwrap();
+    open(folder.path(), options()).unwrap();
 }
 
 #[test]
 fn an_unknown_format_and_a_foreign_folder_are_refused() {
     let folder = tempfile::tempdir().unwrap();
-    drop(LocalStore::open(folder.path(), options()).unwrap());
+    drop(open(folder.path(), options()).unwrap());
     fs::write(folder.path().join("FORMAT"), "keywright store 9\n").unwrap();
-    let refusal = LocalStore::open(folder.path(), options()).err().unwrap();
+    let refusal = open(folder.path(), options()).err().unwrap();
     let OpenFault::UnknownFormat { found, .. } = refusal else { panic!("{refusal}") };
     assert_eq!(found, "keywright store 9");
     fs::write(folder.path().join("FORMAT"), "keywright store 1\n").unwrap();
-    let refusal = LocalStore::open(folder.path(), options()).err().unwrap();
+    let refusal = open(folder.path(), options()).err().unwrap();
     assert!(refusal.to_string().contains("an earlier version"), "{refusal}");
     let foreign = tempfile::tempdir().unwrap();
     fs::write(foreign.path().join("thesis.txt"), "do not touch").unwrap();
-    let refusal = LocalStore::open(foreign.path(), options()).err().unwrap();
+    let refusal = open(foreign.path(), options()).err().unwrap();
     assert!(matches!(refusal, OpenFault::NotAStore { .. }), "{refusal}");
-    assert_eq!(files(foreign.path()).len(), 1, "nothing was put into it");
+    assert_eq!(relative(foreign.path()).len(), 1, "nothing was put into it");
 }
 
 #[test]
 fn a_closed_store_refuses_commits_and_keeps_its_rows() {
     let folder = tempfile::tempdir().unwrap();
-    let store = LocalStore::open(folder.path(), options()).unwrap();
+    let store = open(folder.path(), options()).unwrap();
     write(&store, 1);
     store.close();
     let mut transaction = block_on(store.begin()).unwrap();
@@ -288,7 +292,7 @@ fn a_closed_store_refuses_commits_and_keeps_its_rows() {
 /// A closed store whose rows were merged into tables below the newest level, and its rows.
 pub(crate) fn merged() -> (TempDir, Rows) {
     let folder = tempfile::tempdir().expect("a folder is made");
-    let store = LocalStore::open(folder.path(), options()).expect("the store opens");
+    let store = open(folder.path(), options()).expect("the store opens");
     for batch in 0..120 {
         let mut transaction = block_on(store.begin()).expect("a transaction begins");
         for row in 0..30 {
@@ -300,7 +304,7 @@ pub(crate) fn merged() -> (TempDir, Rows) {
     }
     store.close();
     drop(store);
-    let store = LocalStore::open(folder.path(), options()).expect("the store opens");
+    let store = open(folder.path(), options()).expect("the store opens");
     let rows = rows(&store);
     drop(store);
     (folder, rows)
@@ -333,7 +337,7 @@ fn merged_tables_are_read_whole_and_a_flipped_bit_never_changes_an_answer() {
         bytes[place] ^= 0x10;
         fs::write(&path, bytes).unwrap();
         // Damage of the table's frame is found at open.
-        let Ok(store) = LocalStore::open(damaged.path(), unchecked) else {
+        let Ok(store) = open(damaged.path(), unchecked) else {
             refused += 1;
             continue;
         };

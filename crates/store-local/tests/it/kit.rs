@@ -7,6 +7,8 @@ use keywright_store::kit::Subject;
 use keywright_store_local::{Durability, LocalOptions, LocalStore};
 use tempfile::TempDir;
 
+use crate::form::open;
+
 struct Local {
     options: LocalOptions,
     folder: Mutex<TempDir>,
@@ -19,7 +21,7 @@ impl Local {
 
     fn open(&self) -> LocalStore {
         let folder = self.folder.lock().expect("no test panics while it holds the lock");
-        LocalStore::open(folder.path(), self.options).expect("the store opens")
+        open(folder.path(), self.options).expect("the store opens")
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod damage;
 mod figures;
+mod form;
 mod kit;
 mod long_reads;
 mod overwriting;

@@ -12,6 +12,8 @@ use keywright_store::random::Random;
 use keywright_store::{Direction, KeyRange, Scan, Snapshot, Store, Transaction};
 use keywright_store_local::{Durability, LocalOptions, LocalStore};
 
+use crate::form::open;
+
 const MIB: u64 = 1024 * 1024;
 
 fn options() -> LocalOptions {
@@ -45,7 +47,7 @@ fn wait_until(what: &str, holds: impl Fn() -> bool) {
 #[test]
 fn the_journal_of_an_overwritten_row_stays_small_and_its_last_value_stays() {
     let folder = tempfile::tempdir().expect("a folder");
-    let store = LocalStore::open(folder.path(), options()).expect("a new store");
+    let store = open(folder.path(), options()).expect("a new store");
     for number in 0..20_000_u64 {
         let value = [number.to_be_bytes().as_slice(), &[7; 1000]].concat();
         write(&store, 7, Some(value.into()));
@@ -54,7 +56,7 @@ fn the_journal_of_an_overwritten_row_stays_small_and_its_last_value_stays() {
     // 20 MB were written.
     wait_until("the journal stays large", || bytes_in(&journal) <= 12 * MIB);
     drop(store);
-    let store = LocalStore::open(folder.path(), options()).expect("opens again");
+    let store = open(folder.path(), options()).expect("opens again");
     let view = block_on(store.snapshot()).expect("a view");
     let found = block_on(view.get(&7_u64.to_be_bytes())).expect("reads").expect("is there");
     assert_eq!(found.first_chunk(), Some(&19_999_u64.to_be_bytes()));
@@ -63,7 +65,7 @@ fn the_journal_of_an_overwritten_row_stays_small_and_its_last_value_stays() {
 #[test]
 fn rows_that_came_and_went_leave_nothing_in_tables() {
     let folder = tempfile::tempdir().expect("a folder");
-    let store = LocalStore::open(folder.path(), options()).expect("a new store");
+    let store = open(folder.path(), options()).expect("a new store");
     for number in 0..20_000_u64 {
         write(&store, number, Some(Bytes::from_static(&[7; 200])));
         write(&store, number, None);
@@ -93,7 +95,7 @@ fn scanned(store: &LocalStore, start: u64, end: u64, direction: Direction) -> Ve
 fn scans_over_deleted_ranges_find_every_row_that_is_there() {
     let folder = tempfile::tempdir().expect("a folder");
     let options = LocalOptions { memtable_bytes: 32 * 1024, ..options() };
-    let store = LocalStore::open(folder.path(), options).expect("a new store");
+    let store = open(folder.path(), options).expect("a new store");
     let mut random = Random::new(11);
     let mut model = BTreeMap::new();
     for step in 0..1_500_u64 {

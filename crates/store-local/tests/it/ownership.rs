@@ -8,8 +8,10 @@ use keywright_store::kit::block_on;
 use keywright_store::{Snapshot as _, Store as _, Transaction as _};
 use keywright_store_local::{LocalOptions, LocalStore};
 
+use crate::form;
+
 fn open(folder: &Path) -> LocalStore {
-    LocalStore::open(folder, LocalOptions::default()).expect("the store opens")
+    form::open(folder, LocalOptions::default()).expect("the store opens")
 }
 
 fn write_row(store: &LocalStore) {
@@ -65,7 +67,7 @@ mod modes {
         let folder = tempfile::tempdir().expect("a folder is made");
         fs::write(folder.path().join("letter.txt"), "text").expect("a file is written");
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).expect("the folder is ours");
-        assert!(LocalStore::open(folder.path(), LocalOptions::default()).is_err());
+        assert!(form::open(folder.path(), LocalOptions::default()).is_err());
         assert_eq!(mode(folder.path()), 0o755);
     }
 }

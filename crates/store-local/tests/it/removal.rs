@@ -10,6 +10,8 @@ use keywright_store::{Snapshot, Store, Transaction};
 use keywright_store_local::{LocalOptions, LocalStore};
 use pollster::block_on;
 
+use crate::form::open;
+
 const KEYS: usize = 2000;
 const VALUE_BYTES: usize = 600;
 /// Looks at what the threads have done.
@@ -61,7 +63,7 @@ fn waits_for(condition: impl Fn() -> bool) -> bool {
 fn a_merged_table_stays_while_a_view_has_it_and_then_goes() {
     let folder = tempfile::tempdir().expect("a folder");
     let options = LocalOptions { memtable_bytes: 256 * 1024, ..LocalOptions::default() };
-    let store = LocalStore::open(folder.path(), options).expect("the store opens");
+    let store = open(folder.path(), options).expect("the store opens");
     write_all(&store, 1);
     let are_flushed = || waits_for(|| tables(folder.path()).len() > 1);
     assert!((0..ROUNDS_MAX).any(|_| are_flushed()), "full buffers are flushed");

@@ -12,6 +12,7 @@ use keywright_store::{Store, Transaction};
 use keywright_store_local::{DamagedPart, FaultCause, LocalOptions, LocalStore, Round, ScrubStep};
 
 use crate::damage::{get, merged, options, rows, sample, write};
+use crate::form::{self, open};
 
 const MINUTE: u64 = 60_000;
 const WEEK: u64 = 7 * 24 * 60 * MINUTE;
@@ -50,7 +51,7 @@ fn damage_a_block(folder: &Path) -> PathBuf {
 #[test]
 fn a_round_reads_everything_at_a_pace_and_the_next_one_begins_a_week_later() {
     let (folder, _) = merged();
-    let store = LocalStore::open(folder.path(), options()).unwrap();
+    let store = open(folder.path(), options()).unwrap();
     let first = store.scrub_step(START);
     assert_eq!(first.wake_ms, Some(START + 10 * MINUTE), "not at once");
     let (done, end) = round(&store, START);
@@ -70,7 +71,7 @@ fn a_round_reads_everything_at_a_pace_and_the_next_one_begins_a_week_later() {
 #[test]
 fn a_round_goes_on_after_a_restart_and_its_end_is_remembered() {
     let (folder, _) = merged();
-    let open = || LocalStore::open(folder.path(), options()).unwrap();
+    let open = || open(folder.path(), options()).unwrap();
     let store = open();
     let mut now = START;
     // Until it has read a table.
@@ -95,7 +96,7 @@ fn a_scrub_that_is_off_reads_nothing_and_still_explains_failed_reads() {
     let (folder, expected) = merged();
     let table = damage_a_block(folder.path());
     let off = LocalOptions { scrub_period: None, ..unchecked() };
-    let store = LocalStore::open(folder.path(), off).unwrap();
+    let store = open(folder.path(), off).unwrap();
     assert_eq!(store.scrub_step(START).wake_ms, None);
     let failed = expected.keys().filter(|key| get(&store, key).is_err()).count();
     assert!(failed > 1, "{failed}");
@@ -124,7 +125,7 @@ fn a_scrub_that_is_off_reads_nothing_and_still_explains_failed_reads() {
 fn a_scan_over_a_damaged_block_is_explained_too() {
     let (folder, _) = merged();
     damage_a_block(folder.path());
-    let store = LocalStore::open(folder.path(), LocalOptions { scrub_period: None, ..unchecked() }).unwrap();
+    let store = open(folder.path(), LocalOptions { scrub_period: None, ..unchecked() }).unwrap();
     let scanned = std::panic::catch_unwind(|| rows(&store));
     assert!(scanned.is_err(), "the scan fails");
     assert_eq!(store.scrub_step(START).damaged.len(), 1);
@@ -134,7 +135,7 @@ fn a_scan_over_a_damaged_block_is_explained_too() {
 fn the_scrub_finds_a_damaged_block_before_any_read_does() {
     let (folder, expected) = merged();
     let table = damage_a_block(folder.path());
-    let store = LocalStore::open(folder.path(), unchecked()).unwrap();
+    let store = open(folder.path(), unchecked()).unwrap();
     let (done, _) = round(&store, START);
     assert_eq!(done.damaged_places, 1);
     let found = store.damage();
@@ -148,7 +149,7 @@ fn the_scrub_finds_a_damaged_block_before_any_read_does() {
 #[test]
 fn the_scrub_finds_a_damaged_journal_record_of_a_running_store() {
     let folder = tempfile::tempdir().unwrap();
-    let store = LocalStore::open(folder.path(), options()).unwrap();
+    let store = open(folder.path(), options()).unwrap();
     for number in 0..20 {
         write(&store, number);
     }
@@ -156,12 +157,16 @@ fn the_scrub_finds_a_damaged_journal_record_of_a_running_store() {
     assert_eq!(done.damaged_places, 0);
     let journal = folder.path().join("journal/00000001");
     let mut bytes = fs::read(&journal).unwrap();
-    bytes[512 + 80] ^= 1;
+    bytes[form::START + 512 + 80] ^= 1;
     fs::write(&journal, bytes).unwrap();
     let (done, end) = round(&store, end + WEEK);
     assert_eq!(done.damaged_places, 1);
     let found = store.damage();
-    assert_eq!((found[0].part, found[0].offset), (DamagedPart::Journal, Some(512)), "{found:?}");
+    assert_eq!(
+        (found[0].part, found[0].offset),
+        (DamagedPart::Journal, u64::try_from(form::START + 512).ok()),
+        "{found:?}"
+    );
     // Once its commits are in tables, the record is not needed any more.
     for number in 0..300 {
         write(&store, number);
@@ -178,7 +183,7 @@ fn the_scrub_finds_a_damaged_journal_record_of_a_running_store() {
 fn a_merge_that_meets_a_damaged_block_says_so_and_the_block_is_found() {
     let (folder, _) = sample();
     let table = damage_a_block(folder.path());
-    let store = LocalStore::open(folder.path(), unchecked()).unwrap();
+    let store = open(folder.path(), unchecked()).unwrap();
     for number in (0..100_000).map(|number| number % 600) {
         let mut transaction = block_on(store.begin()).unwrap();
         transaction.put(Bytes::from(format!("k{number:05}")), Bytes::from(vec![7; 2000]));
@@ -200,7 +205,7 @@ fn a_merge_that_meets_a_damaged_block_says_so_and_the_block_is_found() {
 fn rounds_over_a_busy_store_find_no_damage() {
     let folder = tempfile::tempdir().unwrap();
     let busy = LocalOptions { memtable_bytes: 32 * 1024, journal_bytes: 1024 * 1024, ..options() };
-    let store = LocalStore::open(folder.path(), busy).unwrap();
+    let store = open(folder.path(), busy).unwrap();
     let writer = {
         let store = store.clone();
         let work = move || {

@@ -11,21 +11,22 @@ use keywright_store::kit::block_on;
 use keywright_store::random::Random;
 use keywright_store::{KeyRange, LogId, LogRead, Snapshot, Store, Transaction};
 use keywright_store_local::{
-    Damage, DamagedPart, Holds, LocalOptions, LocalStore, OpenFault, Verified, verify,
+    Damage, DamagedPart, Files, Holds, LocalOptions, LocalStore, OpenFault, Verified, verify,
 };
 use tempfile::TempDir;
 
 use crate::damage::{Rows, copy, files, get, options, relative, rows, write};
+use crate::form::{START, content, files_of, open};
 
 const DAMAGES_DEFAULT: u64 = 60;
 const LOG: LogId = LogId { log: 5, shard: 1 };
 
-fn everything() -> KeyRange {
+pub(crate) fn everything() -> KeyRange {
     KeyRange { start: Bytes::new(), end: None }
 }
 
 pub(crate) fn verified(folder: &Path) -> Result<Verified, OpenFault> {
-    verify(folder, &everything(), &mut |_| {})
+    verify(folder, &files_of(folder), &everything(), &mut |_| {})
 }
 
 fn log(store: &LocalStore) -> Result<Vec<Bytes>, keywright_store::StoreError> {
@@ -37,7 +38,7 @@ fn log(store: &LocalStore) -> Result<Vec<Bytes>, keywright_store::StoreError> {
 /// A closed store with merged and unmerged tables, deletions, a log, and commits in the journal only.
 fn sample() -> (TempDir, Rows, Vec<Bytes>) {
     let folder = tempfile::tempdir().expect("a folder is made");
-    let open = || LocalStore::open(folder.path(), options()).expect("the store opens");
+    let open = || open(folder.path(), options()).expect("the store opens");
     let store = open();
     for batch in 0..160 {
         let mut transaction = block_on(store.begin()).expect("a transaction begins");
@@ -131,7 +132,7 @@ fn contains(damage: &Damage, key: &Bytes) -> bool {
 /// Whether everything that was written comes back, and the keys that do not.
 fn read_back(folder: &Path, expected: &Rows, entries: &[Bytes]) -> Result<(), (String, Vec<Bytes>)> {
     let unchecked = LocalOptions { verify_bytes_max: 0, ..options() };
-    let store = LocalStore::open(folder, unchecked).map_err(|fault| (fault.to_string(), Vec::new()))?;
+    let store = open(folder, unchecked).map_err(|fault| (fault.to_string(), Vec::new()))?;
     let lost: Vec<Bytes> = expected
         .iter()
         .filter(|(key, value)| get(&store, key).ok().flatten().as_ref() != Some(value))
@@ -145,7 +146,7 @@ fn read_back(folder: &Path, expected: &Rows, entries: &[Bytes]) -> Result<(), (S
     }
     drop(store);
     // And as the store opens by default, with all checks.
-    let store = LocalStore::open(folder, options()).map_err(|fault| (fault.to_string(), Vec::new()))?;
+    let store = open(folder, options()).map_err(|fault| (fault.to_string(), Vec::new()))?;
     if rows(&store) == *expected { Ok(()) } else { Err(("other rows".to_owned(), Vec::new())) }
 }
 
@@ -197,10 +198,10 @@ fn each_of_sixty_random_damages_is_named_by_verify_or_harmless() {
 fn blocks_of_rows(folder: &Path) -> (PathBuf, Vec<usize>) {
     let tables = files(&folder.join("tables").join("tables"));
     let table = tables.into_iter().max_by_key(|file| fs::metadata(file).unwrap().len()).expect("a table");
-    let bytes = fs::read(&table).unwrap();
+    let bytes = content(folder, fs::read(&table).unwrap());
     // A header: magic, then the kind of block, zero for rows.
     let begins = |place: &usize| bytes[*place..].starts_with(b"LSM\x03\x00");
-    let places = (0..bytes.len()).filter(begins).collect();
+    let places = (0..bytes.len()).filter(begins).map(|place| START + place).collect();
     (table, places)
 }
 
@@ -238,14 +239,16 @@ fn a_damaged_block_is_named_with_its_offset_and_the_keys_of_its_neighbours() {
 #[test]
 fn a_damaged_record_of_the_journal_is_named_with_its_commit_and_keys() {
     let folder = tempfile::tempdir().unwrap();
-    let store = LocalStore::open(folder.path(), options()).unwrap();
+    let store = open(folder.path(), options()).unwrap();
     for number in 0..5 {
         write(&store, number);
     }
     drop(store);
     let journal = folder.path().join("journal/00000001");
     let bytes = fs::read(&journal).unwrap();
-    let places: Vec<usize> = (0..bytes.len()).filter(|place| bytes[*place..].starts_with(b"KWRC")).collect();
+    let records = content(folder.path(), bytes.clone());
+    let begins = |place: &usize| records[*place..].starts_with(b"KWRC");
+    let places: Vec<usize> = (0..records.len()).filter(begins).map(|place| START + place).collect();
     assert_eq!(places.len(), 5);
     // In the middle, and the last one, which the watermark knows.
     for record in [2_usize, 4] {
@@ -267,7 +270,7 @@ fn a_missing_segment_of_the_journal_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let large =
         LocalOptions { journal_bytes: 4 * 1024 * 1024, memtable_bytes: 64 * 1024 * 1024, ..options() };
-    let store = LocalStore::open(folder.path(), large).unwrap();
+    let store = open(folder.path(), large).unwrap();
     for number in 0..15_u32 {
         let mut transaction = block_on(store.begin()).unwrap();
         transaction.put(Bytes::from(number.to_be_bytes().to_vec()), Bytes::from(vec![7; 200_000]));
@@ -287,10 +290,11 @@ fn a_folder_in_use_or_without_a_store_is_not_verified() {
     let folder = tempfile::tempdir().unwrap();
     let refused = verified(folder.path()).unwrap_err();
     assert!(matches!(refused, OpenFault::NotAStore { .. }), "{refused}");
-    assert_eq!(files(folder.path()).len(), 0, "nothing was made");
-    let refused = verified(&folder.path().join("missing")).unwrap_err();
+    assert_eq!(relative(folder.path()).len(), 0, "nothing was made");
+    let missing = folder.path().join("missing");
+    let refused = verify(&missing, &Files::Plain, &everything(), &mut |_| {}).unwrap_err();
     assert!(matches!(refused, OpenFault::Io { .. }), "{refused}");
-    let store = LocalStore::open(folder.path(), options()).unwrap();
+    let store = open(folder.path(), options()).unwrap();
     let refused = verified(folder.path()).unwrap_err();
     assert!(matches!(refused, OpenFault::InUse { .. }), "{refused}");
     drop(store);
