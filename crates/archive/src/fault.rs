@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::{fmt, io};
 
+use keywright_encryption::{HeaderFault, KeyFault};
 use keywright_objects::ObjectFault;
 
 use crate::names::{BackupPath, BadName};
@@ -19,6 +20,8 @@ pub enum Fault {
         /// The link.
         path: PathBuf,
     },
+    /// The keys of an encrypted place cannot be used.
+    Keys(KeyFault),
     /// A name that no path may have.
     Name(BadName),
     /// A row that no block can hold.
@@ -65,6 +68,7 @@ impl fmt::Display for Fault {
                 "{} is a link, and links in a backup folder are not followed: replace it with what it points to",
                 path.display()
             ),
+            Self::Keys(fault) => fault.fmt(formatter),
             Self::Name(name) => name.fmt(formatter),
             Self::RowTooLarge { path, bytes, bytes_max } => write!(
                 formatter,
@@ -142,6 +146,8 @@ pub enum Wrong {
         /// The latest format that this release reads.
         known: u64,
     },
+    /// It is not encrypted as the objects of its place are.
+    Encryption(HeaderFault),
     /// It is not built as such an object is.
     Malformed(String),
     /// A key is not greater than the one before.
@@ -193,6 +199,15 @@ impl fmt::Display for Wrong {
             Self::NewerFormat { found, known } => write!(
                 formatter,
                 "it has format {found}, and this release reads up to format {known}: use a newer release"
+            ),
+            Self::Encryption(HeaderFault::NotEncrypted) => {
+                formatter.write_str("it is not encrypted, and the other backups of its place are")
+            }
+            Self::Encryption(HeaderFault::Damaged) => HeaderFault::Damaged.fmt(formatter),
+            Self::Encryption(HeaderFault::UnknownKey(key)) => write!(
+                formatter,
+                "it is encrypted under the data key {key}, which is not in its place or is sealed under another \
+                 encryption key"
             ),
             Self::Malformed(reason) => write!(formatter, "its content has changed: {reason}"),
             Self::Order => formatter.write_str("its rows are out of order"),

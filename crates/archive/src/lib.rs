@@ -8,7 +8,11 @@
 //! <root>/<account>/<region>/<table>/<id>/chunk-<n>.kwb    rows in key order
 //! <root>/<account>/<region>/<table>/<id>/manifest.json    written last: with it, the backup is complete
 //! <root>/<account>/<region>/=sets/<id>.json               one stamp over several tables, after all of them
+//! <root>/=keys/<id>.json                                  the data keys of an encrypted place
 //! ```
+//!
+//! A place is encrypted as a whole or not at all. `place` encrypts and decrypts below everything else: what
+//! is said of bytes here is said of the content.
 //!
 //! What holds:
 //! - **The manifest comes last and names everything**: length, rows, keys and SHA-256 of each chunk, and its
@@ -22,15 +26,17 @@
 //! Work on a chunk (compression, sums) is done by the caller's thread, at most a block or a piece of a few
 //! MiB between two points at which the future can wait.
 //!
-//! Layers: names < fault < sum, row < block < sealed < place < chunk < manifest
+//! Layers: names < fault < encrypted, sum, row < block < sealed < place < keys, chunk < manifest
 //! < set, writer, reader < chain < list < verify, removal
 
 mod block;
 mod chain;
 mod chunk;
+mod encrypted;
 mod fault;
 #[cfg(any(test, feature = "fuzz"))]
 pub mod fuzz;
+mod keys;
 mod list;
 mod manifest;
 mod names;
@@ -50,7 +56,7 @@ pub use chunk::{CHUNK_BYTES_MAX, Chunk};
 pub use fault::{Damage, Fault, Spot, Wrong};
 pub use list::{Listed, ListedSet, Listing, SetState, State, list, list_of};
 pub use manifest::{Kind, Manifest, Parent, Parts, Summary};
-pub use names::{BackupPath, BadName, Scope};
+pub use names::{BackupPath, BadName, KEYS as KEYS_FOLDER, Scope};
 pub use place::{Access, Address, BadAddress, Place};
 pub use reader::BackupRows;
 pub use removal::{Keep, Plan, delete, delete_set, plan, plan_of_id, prune};

@@ -8,6 +8,8 @@ use std::fmt;
 pub(crate) const MANIFEST: &str = "manifest.json";
 /// The folder of manifests of sets. No table's name has the character `=`.
 pub(crate) const SETS: &str = "=sets";
+/// The folder of the data keys of an encrypted place. No account's name has the character `=`.
+pub const KEYS: &str = "=keys";
 /// The longest name: that of a table, and of a file on most file systems.
 const NAME_BYTES_MAX: usize = 255;
 

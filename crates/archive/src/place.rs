@@ -5,10 +5,13 @@
 use std::fmt;
 use std::ops::Range;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use bytes::Bytes;
+use keywright_encryption::{FileCipher, HEADER_LENGTH, HeaderFault, ObjectKeys};
 use keywright_objects::{Bucket, Entries, FaultKind, ObjectFault, S3Settings, encoded};
 
+use crate::encrypted::{Encrypted, decrypted};
 use crate::fault::{Damage, Fault, Spot, Wrong};
 
 const FILE: &str = "file://";
@@ -105,6 +108,8 @@ pub struct Place {
     /// What stands before all keys, with a `/` at its end, or nothing.
     prefix: String,
     shown: String,
+    /// `None`: what is written is not encrypted.
+    encrypted: Option<Arc<Encrypted>>,
 }
 
 impl Place {
@@ -117,12 +122,12 @@ impl Place {
                     Bucket::make_folder(folder, &shown).map_err(Fault::Store)?;
                 }
                 let bucket = Bucket::of_folder(folder, &shown).map_err(Fault::Store)?;
-                Ok(Self { bucket, prefix: String::new(), shown })
+                Ok(Self { bucket, prefix: String::new(), shown, encrypted: None })
             }
             Address::S3 { bucket, prefix } => {
                 let bucket = Bucket::in_s3(bucket, s3).map_err(Fault::Store)?;
                 let prefix = if prefix.is_empty() { String::new() } else { encoded(prefix) + "/" };
-                Ok(Self { bucket, prefix, shown })
+                Ok(Self { bucket, prefix, shown, encrypted: None })
             }
         }
     }
@@ -135,7 +140,18 @@ impl Place {
     /// A place that is a bucket as a whole.
     pub fn over(bucket: Bucket) -> Self {
         let shown = bucket.shown("");
-        Self { bucket, prefix: String::new(), shown }
+        Self { bucket, prefix: String::new(), shown, encrypted: None }
+    }
+
+    /// The same place, whose objects are encrypted under these keys. All of them are: what is not is damaged.
+    #[must_use]
+    pub fn encrypted(self, keys: ObjectKeys) -> Self {
+        Self { encrypted: Some(Arc::new(Encrypted::new(keys))), ..self }
+    }
+
+    /// Whether what is written is encrypted.
+    pub const fn is_encrypted(&self) -> bool {
+        self.encrypted.is_some()
     }
 
     pub(crate) fn damaged(&self, path: &str, wrong: Wrong) -> Fault {
@@ -144,6 +160,11 @@ impl Place {
 
     pub(crate) fn damaged_at(&self, path: &str, spot: Spot, wrong: Wrong) -> Fault {
         Fault::Damaged(Damage { object: self.bucket.shown(&self.key(path)), spot: Some(spot), wrong })
+    }
+
+    /// An object for people.
+    pub(crate) fn shown(&self, path: &str) -> String {
+        self.bucket.shown(&self.key(path))
     }
 
     fn key(&self, path: &str) -> String {
@@ -167,21 +188,65 @@ impl Place {
 
     /// Writes an object as a whole: readers see all of it or nothing.
     pub(crate) async fn put(&self, path: &str, parts: Vec<Bytes>) -> Result<(), Fault> {
+        let parts = match &self.encrypted {
+            None => parts,
+            Some(encrypted) => encrypted.seal(path, parts),
+        };
+        self.put_plain(path, parts).await
+    }
+
+    /// The same of an object that is never encrypted.
+    pub(crate) async fn put_plain(&self, path: &str, parts: Vec<Bytes>) -> Result<(), Fault> {
         self.bucket.put_parts(&self.key(path), parts).await.map(|_| ()).map_err(self.fault(path))
     }
 
     /// The length of an object, which must be there.
     pub(crate) async fn length(&self, path: &str) -> Result<u64, Fault> {
-        self.bucket.stat(&self.key(path)).await.map(|found| found.bytes).map_err(self.fault(path))
+        let found = self.bucket.stat(&self.key(path)).await.map_err(self.fault(path))?;
+        Ok(found.bytes.saturating_sub(self.header_length()))
+    }
+
+    /// How much stands before the content of an object.
+    fn header_length(&self) -> u64 {
+        if self.encrypted.is_some() { HEADER_LENGTH } else { 0 }
+    }
+
+    /// What a fault of an object's header is to a backup.
+    fn header_fault(&self, path: &str) -> impl Fn(HeaderFault) -> Fault {
+        move |fault| self.damaged(path, Wrong::Encryption(fault))
     }
 
     /// A part of an object. It may be shorter if the object ends before.
     pub(crate) async fn read(&self, path: &str, range: Range<u64>) -> Result<Bytes, Fault> {
+        let Some(encrypted) = &self.encrypted else { return self.read_part(path, range).await };
+        let cipher = self.cipher(path, encrypted).await?;
+        let part = range.start + HEADER_LENGTH..range.end + HEADER_LENGTH;
+        Ok(decrypted(&cipher, range.start, self.read_part(path, part).await?))
+    }
+
+    async fn cipher(&self, path: &str, encrypted: &Encrypted) -> Result<FileCipher, Fault> {
+        if let Some(known) = encrypted.known(path) {
+            return Ok(known);
+        }
+        let header = self.read_part(path, 0..HEADER_LENGTH).await?;
+        encrypted.learn(path, &header).map_err(self.header_fault(path))
+    }
+
+    async fn read_part(&self, path: &str, range: Range<u64>) -> Result<Bytes, Fault> {
         self.bucket.read(&self.key(path), range).await.map_err(self.fault(path))
     }
 
     /// An object of at most so many bytes.
     pub(crate) async fn read_whole(&self, path: &str, bytes_max: u64) -> Result<Bytes, Fault> {
+        let object = self.read_plain(path, bytes_max + self.header_length()).await?;
+        match &self.encrypted {
+            None => Ok(object),
+            Some(encrypted) => encrypted.open(object).map_err(self.header_fault(path)),
+        }
+    }
+
+    /// The same of an object that is never encrypted.
+    pub(crate) async fn read_plain(&self, path: &str, bytes_max: u64) -> Result<Bytes, Fault> {
         self.bucket.read_whole(&self.key(path), bytes_max).await.map_err(self.fault(path))
     }
 
@@ -192,7 +257,22 @@ impl Place {
 
     /// What stands directly below a path, without links, in the order of names.
     pub(crate) async fn entries(&self, path: &str) -> Result<Entries, Fault> {
+        let mut entries = self.plain_entries(path).await?;
+        for (_, bytes) in &mut entries.objects {
+            *bytes = bytes.saturating_sub(self.header_length());
+        }
+        Ok(entries)
+    }
+
+    /// The same with the lengths of objects as they lie in the place.
+    pub(crate) async fn plain_entries(&self, path: &str) -> Result<Entries, Fault> {
         self.bucket.entries(self.key(path).trim_end_matches('/')).await.map_err(self.fault(path))
+    }
+
+    /// Whether there is an object below a path.
+    pub(crate) async fn has_objects(&self, path: &str) -> Result<bool, Fault> {
+        let found = self.bucket.list(&format!("{}/", self.key(path)), None, 1).await;
+        found.map(|found| !found.is_empty()).map_err(self.fault(path))
     }
 
     /// Removes the files of a folder that a killed process was writing; returns how many.

@@ -4,10 +4,11 @@
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use super::idle_timeout::Activity;
+use super::secured::Secured;
 use crate::limits::{HANDSHAKES_SHARE, Limits, PerAddress};
 
 /// The unit in which addresses are counted: an IPv4 address, or the 64-bit network of an IPv6 client.
@@ -155,6 +156,10 @@ pub struct Client {
     pub ip: IpAddr,
     /// The unit in which that is counted.
     pub address: Address,
+    /// Where the connection has TLS, once its handshake is over.
+    secured: OnceLock<Secured>,
+    /// Of the certificate that the client has shown, if it names anybody.
+    certificate_subject: OnceLock<String>,
     limits: AddressLimits,
     counts: Counts,
 }
@@ -175,7 +180,31 @@ impl Client {
     /// The client of a new connection, without an admitted request.
     pub fn new(ip: IpAddr, limits: AddressLimits, counts: Counts) -> Self {
         counts.unadmitted.fetch_add(1, Ordering::Relaxed);
-        Self { activity: Arc::new(Activity::new()), ip, address: Address::of(ip), limits, counts }
+        let (secured, certificate_subject) = (OnceLock::new(), OnceLock::new());
+        let activity = Arc::new(Activity::new());
+        Self { activity, ip, address: Address::of(ip), secured, certificate_subject, limits, counts }
+    }
+
+    /// Notes what the TLS handshake has agreed on. A connection has one handshake.
+    pub(crate) fn note_secured(&self, secured: Secured) {
+        let is_first = self.secured.set(secured).is_ok();
+        assert!(is_first, "a connection has one handshake");
+    }
+
+    /// What the TLS handshake has agreed on; none without TLS.
+    pub fn secured(&self) -> Option<Secured> {
+        self.secured.get().copied()
+    }
+
+    /// Notes whom a verified certificate of the client names. A connection has one handshake.
+    pub(crate) fn note_certificate_subject(&self, subject: String) {
+        let is_first = self.certificate_subject.set(subject).is_ok();
+        assert!(is_first, "a connection has one handshake");
+    }
+
+    /// Whom the client's certificate names, as text after RFC 4514; it is verified.
+    pub fn certificate_subject(&self) -> Option<&str> {
+        self.certificate_subject.get().map(String::as_str)
     }
 
     /// Counts a TLS handshake, unless its address is at its limit.

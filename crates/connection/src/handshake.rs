@@ -4,7 +4,7 @@
 
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -19,10 +19,10 @@ use crate::limits::{HANDSHAKE_BYTES_MAX, HANDSHAKE_SECONDS_MAX};
 /// while requests go on.
 const TURNS: usize = 1;
 
-/// Makes the handshakes of one certificate.
+/// Makes the handshakes of ports with the same certificate.
 #[derive(Clone)]
 pub struct Handshakes {
-    acceptor: TlsAcceptor,
+    acceptor: Arc<RwLock<TlsAcceptor>>,
     time_max: Duration,
     turns: Arc<Semaphore>,
 }
@@ -40,7 +40,16 @@ impl Handshakes {
     /// Handshakes with this certificate.
     pub fn new(acceptor: TlsAcceptor) -> Self {
         let time_max = Duration::from_secs(HANDSHAKE_SECONDS_MAX);
-        Self { acceptor, time_max, turns: Arc::new(Semaphore::new(TURNS)) }
+        Self { acceptor: Arc::new(RwLock::new(acceptor)), time_max, turns: Arc::new(Semaphore::new(TURNS)) }
+    }
+
+    /// Makes new handshakes with this certificate, on all ports. Connections that are there go on.
+    pub fn replace(&self, acceptor: TlsAcceptor) {
+        *self.acceptor.write().unwrap_or_else(PoisonError::into_inner) = acceptor;
+    }
+
+    fn acceptor(&self) -> TlsAcceptor {
+        self.acceptor.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Makes the handshake of a connection.
@@ -49,7 +58,7 @@ impl Handshakes {
         Io: AsyncRead + AsyncWrite + Unpin,
     {
         let bounded = Bounded(stream.take(HANDSHAKE_BYTES_MAX));
-        let handshake = in_turns(&self.turns, self.acceptor.accept(bounded));
+        let handshake = in_turns(&self.turns, self.acceptor().accept(bounded));
         let outcome = tokio::time::timeout(self.time_max, handshake).await;
         let mut stream =
             outcome.map_err(|_elapsed| HandshakeFault::TooSlow)?.map_err(HandshakeFault::Failed)?;

@@ -6,6 +6,7 @@
 
 pub mod body;
 pub mod budget;
+pub mod certificate;
 pub mod client;
 pub mod coding;
 pub mod connections;
@@ -17,3 +18,4 @@ pub mod limits;
 pub mod listener;
 pub mod refused;
 pub mod request_head;
+pub mod secured;

@@ -17,12 +17,14 @@ use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::watch;
 use tokio_rustls::server::TlsStream;
 
+use super::certificate;
 use super::client::Client;
 use super::connections::Connections;
 use super::handshake::{Bounded, HandshakeFault, Handshakes};
 use super::head_meter::HeadMeter;
 use super::idle_timeout::{Phase, TrackedIo};
 use super::refused::{Cause, Refused};
+use super::secured::Secured;
 use crate::limits::{ACCEPT_RETRY_MS, BACKLOG, READ_BUFFER_BYTES_MAX};
 
 /// A free port, chosen by the system.
@@ -203,7 +205,14 @@ async fn secured<S: Serving>(
         _ = side.client.activity.close_requested() => return None,
     };
     match outcome {
-        Ok(secure) => return Some(secure),
+        Ok(secure) => {
+            side.client.note_secured(Secured::of(secure.get_ref().1));
+            let chain = secure.get_ref().1.peer_certificates().unwrap_or_default();
+            if let Some(subject) = chain.first().and_then(|first| certificate::subject(first)) {
+                side.client.note_certificate_subject(subject);
+            }
+            return Some(secure);
+        }
         Err(HandshakeFault::Failed(error)) => tracing::debug!(%error, "TLS handshake failed"),
         Err(HandshakeFault::TooSlow) => refused.count(Cause::TlsHandshake),
     }

@@ -2,6 +2,7 @@
 
 mod chains;
 mod damage;
+mod encrypted;
 mod faulty_store;
 mod folders;
 mod listing;
