@@ -20,20 +20,21 @@ pub struct Checked {
 }
 
 /// Why a file cannot be checked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CheckFault {
-    /// It is not JSON, or has a member twice.
-    NotJson,
+    /// It is not JSON, or has a member twice: what is wrong, and at which line.
+    NotJson(String),
     /// It has no document: no object with the member `Statement`.
     NoDocument,
 }
 
 impl std::fmt::Display for CheckFault {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str(match self {
-            Self::NotJson => "not JSON, or a member stands twice",
-            Self::NoDocument => "no policy document in it: a document is an object with the member Statement",
-        })
+        match self {
+            Self::NotJson(fault) => write!(formatter, "not JSON: {fault}"),
+            Self::NoDocument => formatter
+                .write_str("no policy document in it: a document is an object with the member Statement"),
+        }
     }
 }
 
@@ -41,7 +42,7 @@ impl std::error::Error for CheckFault {}
 
 /// Checks all documents of a file.
 pub fn check(text: &str, known: Known<'_>) -> Result<Vec<Checked>, CheckFault> {
-    let json = Json::parse(text).ok_or(CheckFault::NotJson)?;
+    let json = Json::read(text).map_err(CheckFault::NotJson)?;
     let mut checked = Vec::new();
     if let Some(kind) = kind_of(&json, "") {
         // The text's own size and characters count too.

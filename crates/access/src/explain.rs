@@ -2,12 +2,13 @@
 //!
 //! It decides nothing itself.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use keywright_semantics::messages::access::PolicyLayer;
 
 use crate::condition::Condition;
-use crate::context::{Facts, Found, Key};
+use crate::context::{Facts, Found, Key, OF_CONNECTION};
 use crate::decide::{Decision, Denial, Question, decide};
 use crate::document::{Effect, Verdict};
 use crate::policies::{LAYERS, Place, Policies};
@@ -22,6 +23,8 @@ pub struct Explanation<'p> {
     pub statements: Vec<Explained<'p>>,
     /// Kinds of policies that do not bind the request, as there are none.
     pub absent: Vec<PolicyLayer>,
+    /// Keys of the request's connection and head that statements ask for, and that have no value here.
+    pub missing: BTreeSet<&'static str>,
 }
 
 /// What one statement says of a request.
@@ -73,12 +76,17 @@ pub enum Outcome {
 pub fn explain<'p>(question: &Question<'_>, policies: &Policies<'p>) -> Explanation<'p> {
     let facts = question.facts();
     let mut statements = Vec::new();
-    let mut absent = Vec::new();
+    let (mut absent, mut missing) = (Vec::new(), BTreeSet::new());
     for layer in LAYERS {
         let before = statements.len();
         for policy in policies.of(layer) {
             for (index, statement) in policy.document.statements().iter().enumerate() {
-                let outcome = outcome(&statement.verdict(question.action, &facts), &facts);
+                let verdict = statement.verdict(question.action, &facts);
+                if !matches!(verdict, Verdict::OtherAction | Verdict::OtherPrincipal | Verdict::OtherResource)
+                {
+                    missing.extend(statement.keys().filter_map(|key| missing_key(key, &facts)));
+                }
+                let outcome = outcome(&verdict, &facts);
                 let place = Place { policy, index, statement };
                 statements.push(Explained { layer, place, outcome });
             }
@@ -87,7 +95,17 @@ pub fn explain<'p>(question: &Question<'_>, policies: &Policies<'p>) -> Explanat
             absent.push(layer);
         }
     }
-    Explanation { decision: decide(question, policies), statements, absent }
+    Explanation { decision: decide(question, policies), statements, absent, missing }
+}
+
+/// A key that only the connection or head of a request gives, and that has no value.
+fn missing_key(key: &Key, facts: &Facts<'_>) -> Option<&'static str> {
+    match key {
+        Key::Known(known) if OF_CONNECTION.contains(known) && facts.find(key) == Found::Absent => {
+            Some(known.name())
+        }
+        _ => None,
+    }
 }
 
 fn outcome(verdict: &Verdict<'_>, facts: &Facts<'_>) -> Outcome {
@@ -107,7 +125,7 @@ fn failed(condition: &Condition, facts: &Facts<'_>) -> Outcome {
     Outcome::Condition {
         operator: condition.operator_name.clone(),
         key: condition.key.to_string(),
-        wanted: condition.values.clone(),
+        wanted: condition.shown(facts),
         given: given(&condition.key, facts),
     }
 }

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use keywright_semantics::operation::Operation;
 use keywright_semantics::touches::{Action as Touched, Resource, Touch, Touches};
 
-use crate::action::{Replica, Verb};
+use crate::action::Verb;
 use crate::arn::{Arn, PARTITION, Target};
 
 /// The account and region that a request is for.
@@ -52,7 +52,12 @@ fn needs_of<'r>(touch: &'r Touch<'r>, scope: Scope<'r>) -> [Option<Need<'r>>; 2]
                 account: scope.account.into(),
                 resource: format!("global-table/{name}").into(),
             };
-            let changes = matches!(operation, Operation::CreateGlobalTable | Operation::UpdateGlobalTable);
+            let changes = matches!(
+                operation,
+                Operation::CreateGlobalTable
+                    | Operation::UpdateGlobalTable
+                    | Operation::UpdateGlobalTableSettings
+            );
             let of_table = changes.then_some(Need { verb, target });
             [Some(Need { verb, target: Target::One(global) }), of_table]
         }
@@ -85,10 +90,21 @@ fn target<'r>(touch: &'r Touch<'r>, scope: Scope<'r>) -> Target<'r> {
             Target::Everything
         }
         Resource::Table(table) => of_table(table, None, scope),
+        Resource::Replica { table, region } => match of_table(table, None, scope) {
+            Target::One(own) => Target::One(Arn { region: Cow::Borrowed(region), ..own }),
+            Target::Everything => Target::Everything,
+        },
         Resource::Index { table, index } => of_table(table, Some(index), scope),
         Resource::Stream(arn) | Resource::Backup(arn) | Resource::Transfer(arn) => {
             Arn::parse(arn).map_or(Target::Everything, Target::One)
         }
+        Resource::Foreign { service, name } => Target::One(Arn::parse(name).unwrap_or_else(|| Arn {
+            partition: PARTITION.into(),
+            service: (*service).into(),
+            region: scope.region.into(),
+            account: scope.account.into(),
+            resource: (&**name).into(),
+        })),
     }
 }
 
@@ -147,6 +163,9 @@ pub const fn action_crosses_accounts(action: Touched) -> bool {
         | Touched::PartiqlInsert
         | Touched::PartiqlSelect
         | Touched::PartiqlUpdate
+        | Touched::CreateTableReplica
+        | Touched::DeleteTableReplica
+        | Touched::DisassociateTableReplica
         | Touched::EventSources(_)
         | Touched::Monitoring(_)
         | Touched::Scaling(_) => false,
@@ -158,11 +177,13 @@ pub fn foreign_owner<'t>(resource: &'t Resource<'_>, account: &str) -> Option<&'
     let text: &'t str = match resource {
         Resource::Table(text)
         | Resource::Index { table: text, .. }
+        | Resource::Replica { table: text, .. }
         | Resource::Account { only: Some(text) }
         | Resource::Stream(text)
         | Resource::Backup(text)
         | Resource::Transfer(text) => text,
         Resource::Account { only: None }
+        | Resource::Foreign { .. }
         | Resource::ShardIterator(_)
         | Resource::Unnamed
         | Resource::Nothing => return None,
@@ -172,51 +193,10 @@ pub fn foreign_owner<'t>(resource: &'t Resource<'_>, account: &str) -> Option<&'
     (service == "dynamodb" && !owner.is_empty() && owner != account).then_some(owner)
 }
 
-/// The actions on items that a new replica needs on both tables, in addition to its own.
-pub const ITEM_ACTIONS_OF_REPLICA: [Operation; 6] = [
-    Operation::DeleteItem,
-    Operation::GetItem,
-    Operation::PutItem,
-    Operation::Query,
-    Operation::Scan,
-    Operation::UpdateItem,
-];
-
-/// A change of a table's replicas.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ReplicaChange {
-    /// A new replica.
-    Create,
-    /// A new witness, which holds no items.
-    CreateWitness,
-    /// A replica is removed.
-    Delete,
-    /// A witness is removed.
-    DeleteWitness,
-    /// A replica in another account.
-    Associate,
-}
-
-impl ReplicaChange {
-    /// The actions of its own that it needs on the table.
-    pub const fn actions(self) -> &'static [Replica] {
-        match self {
-            Self::Create => &[Replica::CreateTableReplica],
-            Self::CreateWitness => &[Replica::CreateGlobalTableWitness],
-            Self::Delete => &[Replica::DeleteTableReplica],
-            Self::DeleteWitness => &[Replica::DeleteGlobalTableWitness],
-            Self::Associate => &[
-                Replica::AssociateTableReplica,
-                Replica::ReplicateSettings,
-                Replica::ReadDataForReplication,
-                Replica::WriteDataForReplication,
-            ],
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use keywright_semantics::touches::ReplicaChange;
+
     use super::*;
 
     const SCOPE: Scope<'_> = Scope { account: "123456789012", region: "eu-west-1" };
@@ -239,6 +219,72 @@ mod tests {
         assert_eq!(one(Operation::ListTables, Resource::Account { only: None }), ["dynamodb:ListTables *"]);
         assert_eq!(one(Operation::GetItem, Resource::Unnamed), ["dynamodb:GetItem *"]);
         assert_eq!(one(Operation::TransactWriteItems, Resource::Nothing), [""; 0]);
+    }
+
+    #[test]
+    fn a_resource_of_another_service_has_its_arn() {
+        let alarm = |name: &'static str| {
+            let action = Touched::Monitoring(keywright_semantics::monitoring::Operation::DeleteAlarms);
+            let resource = Resource::Foreign { service: "cloudwatch", name: name.into() };
+            let touches = Touches::each(action, [resource]);
+            needs(&touches, SCOPE).map(|need| format!("{} {}", need.verb, need.target)).collect::<Vec<_>>()
+        };
+        let arn = "arn:aws:cloudwatch:eu-west-1:123456789012:alarm:a";
+        let expected = [format!("cloudwatch:DeleteAlarms {arn}")];
+        assert_eq!((alarm("alarm:a"), alarm(arn)), (expected.to_vec(), expected.to_vec()));
+    }
+
+    #[test]
+    fn a_change_of_replicas_is_judged_on_the_tables_of_both_regions() {
+        let named = |changes| {
+            let touches = Touches::update_table(Resource::Table("T".into()), changes);
+            let needs = needs(&touches, SCOPE).map(|need| format!("{} {}", need.verb, need.target));
+            needs.collect::<Vec<_>>()
+        };
+        let here = "arn:aws:dynamodb:eu-west-1:123456789012:table/T";
+        let there = "arn:aws:dynamodb:us-west-2:123456789012:table/T";
+        let removed = named(vec![ReplicaChange::Delete("us-west-2".into())]);
+        let update = format!("dynamodb:UpdateTable {here}");
+        let deletes = [here, there].map(|arn| format!("dynamodb:DeleteTableReplica {arn}"));
+        assert_eq!(removed, [update.as_str(), &deletes[0], &deletes[1]]);
+        let twice = vec![ReplicaChange::Create("us-west-2".into()); 2];
+        let created = named(twice);
+        for arn in [here, there] {
+            for action in ["CreateTableReplica", "PutItem", "Scan"] {
+                assert!(created.contains(&format!("dynamodb:{action} {arn}")), "{action} {arn}");
+            }
+        }
+        assert_eq!(created.len(), 15);
+    }
+
+    #[test]
+    fn what_leaves_a_group_is_judged_on_its_own_table_and_auto_scaling_on_that_of_each_region() {
+        let shown = |touches: &Touches<'_>| -> Vec<String> {
+            needs(touches, SCOPE).map(|need| format!("{} {}", need.verb, need.target)).collect()
+        };
+        let here = "arn:aws:dynamodb:eu-west-1:123456789012:table/T";
+        let leaves = Touches::update_table(Resource::Table("T".into()), vec![ReplicaChange::Disassociate]);
+        let rights =
+            ["UpdateTable", "DisassociateTableReplica"].map(|name| format!("dynamodb:{name} {here}"));
+        assert_eq!(shown(&leaves), rights);
+        let operation = Operation::UpdateTableReplicaAutoScaling;
+        let regions = ["us-west-2", "us-west-2", "us-east-1"].map(Cow::Borrowed);
+        let scaled = Touches::replicas(operation, Resource::Table("T".into()), regions);
+        let tables = ["eu-west-1", "us-west-2", "us-east-1"].map(|region| {
+            format!("dynamodb:{} arn:aws:dynamodb:{region}:123456789012:table/T", operation.name())
+        });
+        assert_eq!(shown(&scaled), tables);
+        assert_eq!(
+            one(Operation::DescribeTableReplicaAutoScaling, Resource::Table("T".into())),
+            [format!("dynamodb:DescribeTableReplicaAutoScaling {here}")]
+        );
+        assert_eq!(
+            one(Operation::UpdateGlobalTableSettings, Resource::Table("T".into())),
+            [
+                "dynamodb:UpdateGlobalTableSettings arn:aws:dynamodb::123456789012:global-table/T".to_owned(),
+                format!("dynamodb:UpdateGlobalTableSettings {here}"),
+            ]
+        );
     }
 
     #[test]

@@ -132,6 +132,18 @@ impl Case {
     }
 }
 
+/// A text as it is wanted of a request: with the values of its variables. None if it has none.
+pub(crate) fn resolved(text: &str, facts: &Facts<'_>) -> Option<String> {
+    let pieces = pieces(text, Wildcards::Literal, Variables::Resolve).ok()?;
+    let has_variable = pieces.iter().any(|piece| matches!(piece, Piece::Variable(_)));
+    let shown = |piece: &Piece| match piece {
+        Piece::Text(text) => text.clone(),
+        Piece::Variable(variable) => variable.text(facts).to_owned(),
+        Piece::Wildcard(_) => String::new(),
+    };
+    has_variable.then(|| pieces.iter().map(shown).collect())
+}
+
 /// A compiled text.
 #[derive(Clone, Debug)]
 pub(crate) enum Template {

@@ -66,16 +66,19 @@ pub enum Verb {
 }
 
 /// Actions of DynamoDB that are no operations.
-const STATEMENTS: [Touched; 5] = [
+const PARTS: [Touched; 8] = [
     Touched::ConditionCheckItem,
     Touched::PartiqlDelete,
     Touched::PartiqlInsert,
     Touched::PartiqlSelect,
     Touched::PartiqlUpdate,
+    Touched::CreateTableReplica,
+    Touched::DeleteTableReplica,
+    Touched::DisassociateTableReplica,
 ];
 
-const STATEMENTS_START: usize = Operation::ALL.len();
-const EVENT_SOURCES_START: usize = STATEMENTS_START + STATEMENTS.len();
+const PARTS_START: usize = Operation::ALL.len();
+const EVENT_SOURCES_START: usize = PARTS_START + PARTS.len();
 const MONITORING_START: usize = EVENT_SOURCES_START + event_sources::Operation::ALL.len();
 const SCALING_START: usize = MONITORING_START + monitoring::Operation::ALL.len();
 const REPLICA_START: usize = SCALING_START + scaling::Operation::ALL.len();
@@ -103,7 +106,7 @@ impl Verb {
         let event_sources = event_sources::Operation::ALL.iter().map(|one| Touched::EventSources(*one));
         let monitoring = monitoring::Operation::ALL.iter().map(|one| Touched::Monitoring(*one));
         let scaling = scaling::Operation::ALL.iter().map(|one| Touched::Scaling(*one));
-        let touched = operations.chain(STATEMENTS).chain(event_sources).chain(monitoring).chain(scaling);
+        let touched = operations.chain(PARTS).chain(event_sources).chain(monitoring).chain(scaling);
         let replica = Replica::ALL.iter().map(|one| Self::Replica(*one));
         let iam = Iam::ALL.iter().map(|one| Self::Iam(*one));
         let sts = Sts::ALL.iter().map(|one| Self::Sts(*one));
@@ -120,11 +123,14 @@ impl Verb {
     pub(crate) const fn place(self) -> usize {
         match self {
             Self::Touched(Touched::Operation(operation)) => operation.place(),
-            Self::Touched(Touched::ConditionCheckItem) => STATEMENTS_START,
-            Self::Touched(Touched::PartiqlDelete) => STATEMENTS_START + 1,
-            Self::Touched(Touched::PartiqlInsert) => STATEMENTS_START + 2,
-            Self::Touched(Touched::PartiqlSelect) => STATEMENTS_START + 3,
-            Self::Touched(Touched::PartiqlUpdate) => STATEMENTS_START + 4,
+            Self::Touched(Touched::ConditionCheckItem) => PARTS_START,
+            Self::Touched(Touched::PartiqlDelete) => PARTS_START + 1,
+            Self::Touched(Touched::PartiqlInsert) => PARTS_START + 2,
+            Self::Touched(Touched::PartiqlSelect) => PARTS_START + 3,
+            Self::Touched(Touched::PartiqlUpdate) => PARTS_START + 4,
+            Self::Touched(Touched::CreateTableReplica) => PARTS_START + 5,
+            Self::Touched(Touched::DeleteTableReplica) => PARTS_START + 6,
+            Self::Touched(Touched::DisassociateTableReplica) => PARTS_START + 7,
             Self::Touched(Touched::EventSources(operation)) => EVENT_SOURCES_START + operation.place(),
             Self::Touched(Touched::Monitoring(operation)) => MONITORING_START + operation.place(),
             Self::Touched(Touched::Scaling(operation)) => SCALING_START + operation.place(),

@@ -34,13 +34,12 @@ macro_rules! actions {
 }
 
 actions! {
-    /// What changes of replicas need in addition to the operation's own action.
+    /// Parts of changes of replicas that no request is judged by: witnesses and replicas in other accounts
+    /// are not served.
     Replica:
     AssociateTableReplica,
     CreateGlobalTableWitness,
-    CreateTableReplica,
     DeleteGlobalTableWitness,
-    DeleteTableReplica,
     ReadDataForReplication,
     ReplicateSettings,
     WriteDataForReplication,
@@ -63,6 +62,7 @@ actions! {
     Own:
     BackUpTables,
     BranchTables,
+    ChangeSimulation,
     DeleteBranch,
     DescribeBackups,
     FindTable,
@@ -70,11 +70,17 @@ actions! {
     GetImportErrors,
     GetItemHistory,
     GetMetrics,
+    GetSimulation,
+    GetTableChanges,
     ListDestinations,
     ListJobs,
+    ListReplicas,
     ListTriggers,
+    ManageEncryption,
     MoveClock,
+    RepairReplicas,
     RestoreTables,
     RollBackTable,
     UseModels,
+    VerifyReplicas,
 }

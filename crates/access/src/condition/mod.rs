@@ -9,7 +9,7 @@ mod operator;
 mod wanted;
 
 use crate::context::{Facts, Found, Key};
-use crate::template::{Variable, Variables};
+use crate::template::{Variable, Variables, resolved};
 use crate::truth::Truth;
 pub(crate) use operator::{Operator, Quantifier, Test};
 use wanted::Wanted;
@@ -43,6 +43,18 @@ impl Condition {
     /// The variables in its values.
     pub(crate) fn variables(&self) -> impl Iterator<Item = &Variable> {
         self.wanted.iter().flat_map(Wanted::variables)
+    }
+
+    /// Its values as they were written, each with what its variables make of it in this request.
+    pub(crate) fn shown(&self, facts: &Facts<'_>) -> Vec<String> {
+        if self.variables().next().is_none() {
+            return self.values.clone();
+        }
+        let shown = |value: &String| match resolved(value, facts) {
+            Some(resolved) => format!("{value} (here {resolved})"),
+            None => value.clone(),
+        };
+        self.values.iter().map(shown).collect()
     }
 
     /// Whether a request meets it.

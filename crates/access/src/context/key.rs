@@ -98,6 +98,7 @@ keys! {
     TransitiveTagKeys "sts:TransitiveTagKeys";
     PermissionsBoundary "iam:PermissionsBoundary";
     PolicyArn "iam:PolicyARN";
+    ClientCertificateSubject "keywright:ClientCertificateSubject";
 }
 
 const _: () = assert!(Known::ALL.len() <= 64, "each key has a bit of its own");
@@ -109,6 +110,15 @@ pub const UNBOUND: [Known; 5] = [
     Known::ThirdPartitionKeyValues,
     Known::FourthPartitionKeyValues,
     Known::Attributes,
+];
+
+/// The keys whose values the connection and the head of a request give.
+pub const OF_CONNECTION: [Known; 5] = [
+    Known::SourceIp,
+    Known::SecureTransport,
+    Known::UserAgent,
+    Known::Referer,
+    Known::ClientCertificateSubject,
 ];
 
 /// A key of a condition or variable.

@@ -7,7 +7,7 @@ mod key;
 use std::borrow::Cow;
 use std::fmt;
 
-pub use key::{Key, Known, UNBOUND};
+pub use key::{Key, Known, OF_CONNECTION, UNBOUND};
 
 use crate::arn::Target;
 use crate::principal::Principal;

@@ -124,6 +124,17 @@ pub fn decide<'p>(question: &Question<'_>, policies: &Policies<'p>) -> Decision<
     decide_with(question, policies, ResourceNames::IfForeign)
 }
 
+/// The statement that denies an action, or may deny it for a part of what is concerned: for requests that are
+/// none of that action and have the same effect. They must not get round such a statement.
+pub fn forbidden<'p>(question: &Question<'_>, policies: &Policies<'p>) -> Option<Denial<'p>> {
+    let facts = question.facts();
+    let by = |layer| {
+        let by = layer::denying(layer, policies, question.action, &facts)?;
+        Some(Denial::Explicit { layer, by })
+    };
+    LAYERS.into_iter().find_map(by)
+}
+
 /// Decides whether a role may be assumed. Its trust policy is the resource's.
 pub fn decide_on_role<'p>(question: &Question<'_>, policies: &Policies<'p>) -> Decision<'p> {
     decide_with(question, policies, ResourceNames::Always)
@@ -239,6 +250,27 @@ mod tests {
         assert_eq!(assumes(&foreign, "999988887777", true), None);
         assert_eq!(assumes(&foreign, foreign.arn(), false), Some(PolicyLayer::Identity));
         assert_eq!(assumes(&foreign, account, true), Some(PolicyLayer::Resource));
+    }
+
+    #[test]
+    fn a_role_trusts_an_id_in_its_account_alone() {
+        let (id, role_id) = ("AIDAANN0000000000001", "AROAREADER0000000001");
+        let (own, other) = ("123456789012", "999988887777");
+        let ann = |account| Principal::user(account, Named { path: "/", name: "ann" }, id);
+        let reader = Named { path: "/", name: "reader" };
+        let session = |account| Principal::session(account, reader, role_id, "s");
+        assert_eq!(assumes(&ann(own), &format!("{own}:{id}"), false), None);
+        assert_eq!(assumes(&ann(other), &format!("{other}:{id}"), true), None);
+        assert_eq!(assumes(&session(own), &format!("{own}:{role_id}"), true), None);
+        for (caller, trusted) in [
+            (ann(other), format!("{own}:{id}")),
+            (ann(own), format!("{other}:{id}")),
+            (session(other), format!("{own}:{role_id}")),
+            // An id that a client wrote names nobody: no account was looked up.
+            (ann(own), id.to_owned()),
+        ] {
+            assert_eq!(assumes(&caller, &trusted, true), Some(PolicyLayer::Resource), "{trusted}");
+        }
     }
 
     #[test]

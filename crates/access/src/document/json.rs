@@ -20,7 +20,12 @@ pub(crate) enum Json {
 impl Json {
     /// The value of a text. Its nesting is bounded by the reader.
     pub(crate) fn parse(text: &str) -> Option<Self> {
-        serde_json::from_str(text).ok()
+        Self::read(text).ok()
+    }
+
+    /// The same, or what is wrong at which line.
+    pub(crate) fn read(text: &str) -> Result<Self, String> {
+        serde_json::from_str(text).map_err(|fault| fault.to_string())
     }
 }
 
@@ -76,7 +81,7 @@ impl<'de> Visitor<'de> for Reader {
         let mut names = std::collections::BTreeSet::new();
         while let Some((name, value)) = members.next_entry::<String, Json>()? {
             if !names.insert(name.clone()) {
-                return Err(A::Error::custom("a member twice"));
+                return Err(A::Error::custom(format!("the member {name:?} is given twice")));
             }
             object.push((name, value));
         }

@@ -20,7 +20,7 @@ pub use canonical::{are_same, canonical};
 pub use fault::DocumentFault;
 pub(crate) use json::Json;
 pub use kind::PolicyKind;
-pub use principals::{Naming, PrincipalName, Principals};
+pub use principals::{Naming, PrincipalName, Principals, account_and_id};
 pub use rename::rename_principals;
 pub use spans::statement_spans;
 pub use statement::{Effect, Statement};

@@ -16,8 +16,16 @@ pub enum PrincipalName {
     Everyone,
     /// An account, by its number or its root's ARN.
     Account(String),
-    /// A user, role or session by ARN, or a user or role by its unique id.
+    /// A user, role or session by ARN.
     Arn(String),
+    /// A user or role by its unique id. The account is missing where a client wrote the id: then it names
+    /// nobody.
+    Id {
+        /// Whose user or role it is.
+        account: Option<String>,
+        /// The id.
+        id: String,
+    },
     /// A service, a federation or a canonical user: nobody here.
     Foreign(String),
 }
@@ -50,7 +58,9 @@ impl PrincipalName {
         match kind {
             "AWS" if text == "*" => Ok(Self::Everyone),
             "AWS" if is_account(text) => Ok(Self::Account(text.to_owned())),
-            "AWS" if is_unique_id(text) => Ok(Self::Arn(text.to_owned())),
+            "AWS" if let Some((account, id)) = account_and_id(text) => {
+                Ok(Self::Id { account: account.map(str::to_owned), id: id.to_owned() })
+            }
             "AWS" => {
                 let arn = Arn::parse(text).filter(|arn| is_account(&arn.account) && arn.region.is_empty());
                 let arn = arn.ok_or_else(fault)?;
@@ -78,9 +88,35 @@ impl PrincipalName {
         match self {
             Self::Everyone => Some(Naming::Account),
             Self::Account(account) => (account == principal.account()).then_some(Naming::Account),
-            Self::Arn(name) if is_of(name, principal) => Some(Naming::Itself),
-            Self::Arn(name) if is_of_role(name, principal) => Some(Naming::Role),
-            Self::Arn(_) | Self::Foreign(_) => None,
+            Self::Arn(_) | Self::Id { .. } if self.is_caller(principal) => Some(Naming::Itself),
+            Self::Arn(_) | Self::Id { .. } if self.is_role_of(principal) => Some(Naming::Role),
+            Self::Arn(_) | Self::Id { .. } | Self::Foreign(_) => None,
+        }
+    }
+}
+
+impl PrincipalName {
+    /// Whether it names the caller itself.
+    fn is_caller(&self, principal: &Principal) -> bool {
+        match self {
+            Self::Arn(arn) => arn == principal.arn(),
+            Self::Id { account: Some(account), id } => {
+                account == principal.account() && id == principal.user_id()
+            }
+            Self::Id { account: None, .. } | Self::Everyone | Self::Account(_) | Self::Foreign(_) => false,
+        }
+    }
+
+    /// Whether it names the role of the caller's session.
+    fn is_role_of(&self, principal: &Principal) -> bool {
+        let Some(role_arn) = principal.role_arn() else { return false };
+        match self {
+            Self::Arn(arn) => arn == role_arn,
+            Self::Id { account: Some(account), id } => {
+                let role_id = principal.user_id().split_once(':').map(|(id, _)| id);
+                account == principal.account() && role_id == Some(id)
+            }
+            Self::Id { account: None, .. } | Self::Everyone | Self::Account(_) | Self::Foreign(_) => false,
         }
     }
 }
@@ -139,14 +175,13 @@ fn are_exempt(names: &[PrincipalName], principal: &Principal) -> bool {
     if names.contains(&PrincipalName::Everyone) {
         return true;
     }
-    let has = |is_named: fn(&str, &Principal) -> bool| {
-        names.iter().any(|name| matches!(name, PrincipalName::Arn(name) if is_named(name, principal)))
-    };
+    let has =
+        |is_named: fn(&PrincipalName, &Principal) -> bool| names.iter().any(|name| is_named(name, principal));
     let account = PrincipalName::Account(principal.account().to_owned());
     let is_itself = match principal.identity() {
         Identity::Root => true,
-        Identity::User { .. } => has(is_of),
-        Identity::Session { .. } => has(is_of) && has(is_of_role),
+        Identity::User { .. } => has(PrincipalName::is_caller),
+        Identity::Session { .. } => has(PrincipalName::is_caller) && has(PrincipalName::is_role_of),
     };
     names.contains(&account) && is_itself
 }
@@ -157,15 +192,13 @@ fn is_unique_id(text: &str) -> bool {
     rest.is_some_and(|rest| rest.len() >= 12 && rest.bytes().all(|byte| byte.is_ascii_alphanumeric()))
 }
 
-/// Whether an ARN or unique id is the caller's own.
-fn is_of(name: &str, principal: &Principal) -> bool {
-    name == principal.arn() || name == principal.user_id()
-}
-
-/// Whether an ARN or unique id is that of the role of a caller's session.
-fn is_of_role(name: &str, principal: &Principal) -> bool {
-    let role_id = || principal.user_id().split_once(':').map(|(id, _)| id);
-    principal.role_arn().is_some_and(|arn| arn == name || role_id() == Some(name))
+/// A unique id as it is stored, with the account that it was looked up in, or as clients see it, without.
+pub fn account_and_id(text: &str) -> Option<(Option<&str>, &str)> {
+    let (account, id) = match text.split_once(':') {
+        Some((account, id)) => (Some(account), id),
+        None => (None, text),
+    };
+    (account.is_none_or(is_account) && is_unique_id(id)).then_some((account, id))
 }
 
 fn not_texts(kind: &str) -> DocumentFault {

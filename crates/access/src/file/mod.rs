@@ -1,12 +1,20 @@
 //! Files of users: users, groups, roles and policies of one account as JSON, for version control, tests and
 //! CI.
 //!
-//! - `read`: texts to files, or what is wrong where; `write`: the other way.
-//! - `plan`: the calls of IAM that make an account as a file says.
+//! - `read`: texts to files, or what is wrong where; `write`: the other way; `check`: what a file names and
+//!   does not have.
+//! - `plan`: the calls of IAM that make an account as a file says; `left`: what they leave; `outcome`: what
+//!   the account has after each; `lockout`: whether they take away the rights of the one who makes them.
+//! - `bound`: the policies that bind a user, role or group.
 //!
 //! It reads no secrets, and does not know servers.
 
+mod bound;
+mod check;
 mod document;
+mod left;
+mod lockout;
+mod outcome;
 mod plan;
 mod read;
 mod write;
@@ -15,7 +23,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use keywright_semantics::iam::names::{Kind, folded, policy_arn};
 
+pub use bound::{Bound, BuiltIn, UnknownPolicy};
+pub use check::{FileFinding, FileRule, check};
 pub use document::PolicyDocument;
+pub use left::left;
+pub use lockout::{Caller, Lockout, Loss, locks_out};
 pub use plan::{PlanFault, Prune, Step, plan};
 pub use read::FileFault;
 

@@ -67,7 +67,7 @@ impl<'j> At<'j> {
         let members: Members<'j> = self.named()?.into_iter().collect();
         match members.iter().find(|(name, _)| !known.contains(*name)) {
             Some((_, unknown)) => {
-                unknown.fault(format!("is not known here: write one of {}", known.join(", ")))
+                unknown.fault(format!("there is no such member here: write one of {}", known.join(", ")))
             }
             None => Ok(members),
         }

@@ -150,7 +150,10 @@ fn documents_within_other_json_are_found_with_their_places() {
             ("roles.r.boundary", PolicyKind::Boundary, false),
         ]
     );
-    assert_eq!(check("{", Facts::default()).unwrap_err(), CheckFault::NotJson);
+    let fault = check("{\n\"a\": 1,\n\"a\": 2}", Facts::default()).unwrap_err();
+    let said = "not JSON: the member \"a\" is given twice at line 3";
+    assert!(fault.to_string().starts_with(said), "{fault}");
+    assert!(matches!(check("{", Facts::default()), Err(CheckFault::NotJson(_))));
     assert_eq!(check("{}", Facts::default()).unwrap_err(), CheckFault::NoDocument);
 }
 

@@ -6,6 +6,7 @@ mod decisions;
 mod documents;
 mod findings;
 mod first_look;
+mod mutated;
 mod other_evaluator;
 mod random;
 mod rows;
