@@ -30,6 +30,8 @@ pub enum ErrorKind {
     ExportConflict,
     /// The export does not exist.
     ExportNotFound,
+    /// The global table of version 2017 does not exist.
+    GlobalTableNotFound,
     /// A client request token was reused with a different request.
     IdempotentParameterMismatch,
     /// A client token of an import was reused with a different request.
@@ -98,7 +100,7 @@ pub enum ErrorKind {
 
 impl ErrorKind {
     /// All kinds, in their order.
-    pub const ALL: [Self; 42] = [
+    pub const ALL: [Self; 43] = [
         Self::AccessDenied,
         Self::BackupInUse,
         Self::BackupNotFound,
@@ -109,6 +111,7 @@ impl ErrorKind {
         Self::ExpiredToken,
         Self::ExportConflict,
         Self::ExportNotFound,
+        Self::GlobalTableNotFound,
         Self::IdempotentParameterMismatch,
         Self::ImportConflict,
         Self::ImportNotFound,

@@ -102,6 +102,16 @@ pub const STREAM_RETENTION_MS: u64 = 24 * 60 * 60 * 1000;
 /// Time for which a change that cannot be delivered to a Kinesis stream is kept (developer guide: Kinesis
 /// Data Streams).
 pub const DESTINATION_RETENTION_MS: u64 = 24 * 60 * 60 * 1000;
+/// How long a deletion is remembered in a table with replicas, at least; ours. It is longer than clocks of
+/// regions may be apart.
+pub const TOMBSTONE_RETENTION_MS: u64 = 24 * 60 * 60 * 1000;
+/// How long a replica may take no part in replication before it leaves its group (API reference:
+/// `ReplicaDescription`).
+pub const INACCESSIBLE_REPLICA_MS: u64 = 20 * 60 * 60 * 1000;
+/// How long a region leaves an expired item to the one that wrote it last; ours.
+pub const REPLICA_EXPIRY_DELAY_MS: u64 = 60 * 60 * 1000;
+/// Changes that lost to a concurrent one in another region and are listed, for each table; ours.
+pub const REPLICATION_CONFLICTS_KEPT_MAX: usize = 100;
 /// Lifetime of a shard iterator (API reference: GetShardIterator).
 pub const SHARD_ITERATOR_MS: u64 = 15 * 60 * 1000;
 /// How far in the future the time of a shard iterator may be; our own tolerance for clocks that differ.
@@ -199,6 +209,9 @@ pub const PRESIGNED_SECONDS_MAX: u64 = 7 * 24 * 60 * 60;
 pub const RESOURCE_POLICY_BYTES_MAX: usize = 20_480;
 /// Characters of a policy document in a request (IAM's public service model).
 pub const POLICY_DOCUMENT_CHARACTERS_MAX: usize = 131_072;
+/// How long a region that a new replica was filled from cannot leave the global table (developer guide:
+/// global tables, deleting a replica).
+pub const SOURCE_REGION_MS: u64 = 24 * 60 * 60 * 1000;
 /// Difference between a signed request's time and the server's clock (observed: the service's messages name
 /// it).
 pub const SIGNATURE_SKEW_SECONDS_MAX: u64 = 5 * 60;

@@ -12,6 +12,45 @@ pub const DEFAULT_ACCOUNT: &str = "123456789012";
 /// Bytes of a region's name. It is part of every table's definition; the service's names have at most 16.
 pub const REGION_BYTES_MAX: usize = 64;
 
+/// The regions that a table can have replicas in. The service lists them in its messages: the first five
+/// stand as they were seen there, the rest are the other regions of its endpoints (botocore 1.44.8), by name.
+pub const GLOBAL_TABLE_REGIONS: [&str; 34] = [
+    "ap-south-2",
+    "ap-south-1",
+    "eu-south-1",
+    "eu-south-2",
+    "me-central-1",
+    "af-south-1",
+    "ap-east-1",
+    "ap-east-2",
+    "ap-northeast-1",
+    "ap-northeast-2",
+    "ap-northeast-3",
+    "ap-southeast-1",
+    "ap-southeast-2",
+    "ap-southeast-3",
+    "ap-southeast-4",
+    "ap-southeast-5",
+    "ap-southeast-6",
+    "ap-southeast-7",
+    "ca-central-1",
+    "ca-west-1",
+    "eu-central-1",
+    "eu-central-2",
+    "eu-north-1",
+    "eu-west-1",
+    "eu-west-2",
+    "eu-west-3",
+    "il-central-1",
+    "me-south-1",
+    "mx-central-1",
+    "sa-east-1",
+    "us-east-1",
+    "us-east-2",
+    "us-west-1",
+    "us-west-2",
+];
+
 /// Whether a text is an account: twelve digits.
 pub fn is_account(text: &str) -> bool {
     text.len() == ACCOUNT_DIGITS && text.bytes().all(|byte| byte.is_ascii_digit())
@@ -61,6 +100,13 @@ impl<'t> RegionName<'t> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn regions_of_global_tables_are_listed_once() {
+        let different: std::collections::BTreeSet<&str> = GLOBAL_TABLE_REGIONS.into_iter().collect();
+        assert_eq!(different.len(), GLOBAL_TABLE_REGIONS.len());
+        assert!(GLOBAL_TABLE_REGIONS.into_iter().all(RegionName::is_of_aws));
+    }
 
     #[test]
     fn regions_of_the_service_are_recognised_by_their_form() {

@@ -8,6 +8,8 @@ mod bulk_operations;
 mod destinations;
 mod exports;
 mod imports;
+mod replica_scaling;
+mod replicas;
 
 use std::collections::BTreeMap;
 
@@ -38,6 +40,11 @@ pub use destinations::{
 pub use exports::{
     ExportDescription, ExportStatus, ExportSummary, FilterDescription, IncrementalExport, ListExportsOutput,
 };
+
+pub use replica_scaling::{
+    EnabledScaling, ReplicaScalingDescription, ScaledIndex, ScaledReplica, ScalingDescription,
+};
+pub use replicas::{ReplicaDescription, ReplicaIndexDescription, ReplicaStatus};
 
 pub use imports::{ImportDescription, ImportFailure, ImportStatus, ListImportsOutput};
 
@@ -174,6 +181,10 @@ pub enum TableStatus {
     Deleting,
     /// Usable.
     Active,
+    /// Its key cannot be used.
+    InaccessibleEncryptionCredentials,
+    /// Replication may not read or write it.
+    ReplicationNotAuthorized,
 }
 
 /// The state of a global index (API reference: `GlobalSecondaryIndexDescription`).
@@ -360,6 +371,8 @@ pub struct TableDescription {
     pub latest_stream_label: Option<String>,
     /// The ARN of the newest stream, also after it was disabled.
     pub latest_stream_arn: Option<String>,
+    /// The other replicas that are described, while the table is part of a global table.
+    pub replicas: Option<Vec<ReplicaDescription>>,
     /// Present until the restore that makes the table has ended.
     pub restore_summary: Option<RestoreSummary>,
     /// Present if a key of the account encrypts the table.
@@ -368,6 +381,8 @@ pub struct TableDescription {
     pub table_class_summary: Option<TableClassSummary>,
     /// Whether DeleteTable is refused.
     pub deletion_protection_enabled: Option<bool>,
+    /// Whether a replica may not be taken out of its group with its data; of replicas only.
+    pub disassociation_protection_enabled: Option<bool>,
     /// Present if the table has ceilings.
     pub on_demand_throughput: Option<OnDemandThroughputDescription>,
     /// What the table can sustain at once; absent in the response of some operations.
@@ -702,6 +717,7 @@ pub enum Response {
     DescribeLimits(DescribeLimitsOutput),
     DescribeStream(StreamDescription),
     DescribeTable(Box<TableDescription>),
+    DescribeTableReplicaAutoScaling(Box<ReplicaScalingDescription>),
     DescribeTimeToLive(TimeToLiveDescription),
     DisableKinesisStreamingDestination(ChangedDestination),
     EnableKinesisStreamingDestination(ChangedDestination),
@@ -718,6 +734,8 @@ pub enum Response {
     ListBulkOperations(ListBulkOperationsOutput),
     ListContributorInsights(ListContributorInsightsOutput),
     ListExports(ListExportsOutput),
+    /// An empty list.
+    ListGlobalTables,
     ListImports(ListImportsOutput),
     ListStreams(ListStreamsOutput),
     ListTables(ListTablesOutput),
@@ -739,6 +757,8 @@ pub enum Response {
     UpdateItem(WriteItemOutput),
     UpdateKinesisStreamingDestination(ChangedDestination),
     UpdateTable(Box<TableDescription>),
+    /// The settings before the change.
+    UpdateTableReplicaAutoScaling(Box<ReplicaScalingDescription>),
     UpdateTimeToLive(TimeToLiveSpecification),
 }
 
@@ -776,6 +796,7 @@ impl Response {
             | Self::DescribeLimits(_)
             | Self::DescribeStream(_)
             | Self::DescribeTable(_)
+            | Self::DescribeTableReplicaAutoScaling(_)
             | Self::DescribeTimeToLive(_)
             | Self::ExportTableToPointInTime(_)
             | Self::DisableKinesisStreamingDestination(_)
@@ -788,6 +809,7 @@ impl Response {
             | Self::ListBulkOperations(_)
             | Self::ListContributorInsights(_)
             | Self::ListExports(_)
+            | Self::ListGlobalTables
             | Self::ListImports(_)
             | Self::ListStreams(_)
             | Self::ListTables(_)
@@ -803,6 +825,7 @@ impl Response {
             | Self::UpdateContributorInsights(_)
             | Self::UpdateKinesisStreamingDestination(_)
             | Self::UpdateTable(_)
+            | Self::UpdateTableReplicaAutoScaling(_)
             | Self::UpdateTimeToLive(_) => 0,
         }
     }

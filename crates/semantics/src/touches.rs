@@ -24,6 +24,12 @@ pub enum Action {
     PartiqlSelect,
     /// An UPDATE statement.
     PartiqlUpdate,
+    /// A new replica of a table.
+    CreateTableReplica,
+    /// The removal of a replica.
+    DeleteTableReplica,
+    /// The removal of a replica from its group, with its data.
+    DisassociateTableReplica,
     /// The action of an operation on triggers.
     EventSources(event_sources::Operation),
     /// The action of an operation on metrics or alarms.
@@ -42,6 +48,9 @@ impl Action {
             Self::PartiqlInsert => "PartiQLInsert",
             Self::PartiqlSelect => "PartiQLSelect",
             Self::PartiqlUpdate => "PartiQLUpdate",
+            Self::CreateTableReplica => "CreateTableReplica",
+            Self::DeleteTableReplica => "DeleteTableReplica",
+            Self::DisassociateTableReplica => "DisassociateTableReplica",
             Self::EventSources(operation) => operation.name(),
             Self::Monitoring(operation) => operation.name(),
             Self::Scaling(operation) => operation.name(),
@@ -59,6 +68,13 @@ pub enum Resource<'r> {
     },
     /// A table, by name or ARN.
     Table(Cow<'r, str>),
+    /// A table of the same name in another region.
+    Replica {
+        /// The table, by the name or ARN of the one in the request's region.
+        table: Cow<'r, str>,
+        /// The region.
+        region: Cow<'r, str>,
+    },
     /// An index alone.
     Index {
         /// The table, by name or ARN.
@@ -72,6 +88,13 @@ pub enum Resource<'r> {
     Backup(Cow<'r, str>),
     /// An export, an import or a bulk operation, by ARN.
     Transfer(Cow<'r, str>),
+    /// A resource of another service in the caller's account and region.
+    Foreign {
+        /// The service, as ARNs name it.
+        service: &'static str,
+        /// The last field of its ARN, such as `alarm:a`, or the whole ARN if the client sent one.
+        name: Cow<'r, str>,
+    },
     /// The stream of a shard iterator, an opaque text that only the engine reads.
     ShardIterator(Cow<'r, str>),
     /// A required name is missing.
@@ -99,11 +122,12 @@ impl<'r> Resource<'r> {
     /// The table as the client sent it, by name or ARN.
     pub fn table_as_sent(&self) -> Option<&str> {
         match self {
-            Self::Table(table) | Self::Index { table, .. } => Some(table),
+            Self::Table(table) | Self::Index { table, .. } | Self::Replica { table, .. } => Some(table),
             Self::Account { only } => only.as_deref(),
             Self::Backup(_)
             | Self::Stream(_)
             | Self::Transfer(_)
+            | Self::Foreign { .. }
             | Self::ShardIterator(_)
             | Self::Unnamed
             | Self::Nothing => None,
@@ -147,10 +171,10 @@ impl<'r> Touch<'r> {
     }
 }
 
-/// What a caller must be allowed to do with the target of a restore (service authorization reference:
-/// dependent actions).
-const ACTIONS_OF_RESTORE: [Operation; 7] = [
-    Operation::BatchWriteItem,
+/// What a caller must be allowed to do with a table whose items the server reads and writes in the caller's
+/// name: both tables of a new replica (developer guide: global tables, permissions), and the target of a
+/// restore, where it also needs `BatchWriteItem` (service authorization reference: dependent actions).
+const ITEM_ACTIONS: [Operation; 6] = [
     Operation::DeleteItem,
     Operation::GetItem,
     Operation::PutItem,
@@ -158,6 +182,40 @@ const ACTIONS_OF_RESTORE: [Operation; 7] = [
     Operation::Scan,
     Operation::UpdateItem,
 ];
+
+/// A change of a table's replicas, as far as rights depend on it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ReplicaChange<'r> {
+    /// A new replica in a region.
+    Create(Cow<'r, str>),
+    /// The replica in a region is removed.
+    Delete(Cow<'r, str>),
+    /// The table is taken out of its group.
+    Disassociate,
+}
+
+impl<'r> ReplicaChange<'r> {
+    /// What it touches: the table, and the one in the other region.
+    fn touches(self, own: &Resource<'r>) -> Vec<Touch<'r>> {
+        let (action, item_actions, region) = match self {
+            Self::Disassociate => {
+                let action = Action::DisassociateTableReplica;
+                return vec![Touch { action, resource: own.clone() }];
+            }
+            Self::Create(region) => (Action::CreateTableReplica, ITEM_ACTIONS.as_slice(), region),
+            Self::Delete(region) => (Action::DeleteTableReplica, [].as_slice(), region),
+        };
+        let mut resources = vec![own.clone()];
+        if let Resource::Table(table) = own {
+            resources.push(Resource::Replica { table: table.clone(), region });
+        }
+        let each = resources.into_iter().flat_map(|resource| {
+            let of_items = item_actions.iter().map(|operation| Action::Operation(*operation));
+            std::iter::once(action).chain(of_items).map(move |action| (action, resource.clone()))
+        });
+        each.map(|(action, resource)| Touch { action, resource }).collect()
+    }
+}
 
 /// All that a request touches, in the request's order. Batches and transactions have one entry for each
 /// table, action or statement.
@@ -175,11 +233,22 @@ impl<'r> Touches<'r> {
         Self::One(Touch { action, resource: Resource::Account { only: None } })
     }
 
+    /// An action on several resources; on the account if there is none.
+    pub fn each(action: Action, resources: impl IntoIterator<Item = Resource<'r>>) -> Self {
+        let mut touches: Vec<_> = resources.into_iter().map(|resource| Touch { action, resource }).collect();
+        match touches.len() {
+            0 => Self::account(action),
+            1 => touches.pop().map_or(Self::account(action), Self::One),
+            _ => Self::Several(touches),
+        }
+    }
+
     /// A restore from a backup or table into a new table, whose items are written in the caller's name.
     pub fn restore(operation: Operation, source: Resource<'r>, target: Cow<'r, str>) -> Self {
         let target = Resource::Table(target);
         let mut touches = vec![Touch::own(operation, target.clone()), Touch::own(operation, source)];
-        touches.extend(ACTIONS_OF_RESTORE.iter().map(|action| Touch::own(*action, target.clone())));
+        let writes = std::iter::once(Operation::BatchWriteItem).chain(ITEM_ACTIONS);
+        touches.extend(writes.map(|action| Touch::own(action, target.clone())));
         Self::Several(touches)
     }
 
@@ -194,6 +263,41 @@ impl<'r> Touches<'r> {
         let more: Vec<_> =
             more.map(|(_, operation)| Touch::own(operation, create.resource.clone())).collect();
         Self::Several([create].into_iter().chain(more).collect())
+    }
+
+    /// A change of a table, which may be one of its replicas. Equal changes count once.
+    pub fn update_table(table: Resource<'r>, mut replicas: Vec<ReplicaChange<'r>>) -> Self {
+        let update = Touch::own(Operation::UpdateTable, table);
+        if replicas.is_empty() {
+            return Self::One(update);
+        }
+        replicas.dedup();
+        assert!(
+            update.action == Action::Operation(Operation::UpdateTable),
+            "the operation's right comes first"
+        );
+        let own = update.resource.clone();
+        let of_replicas = replicas.into_iter().flat_map(|change| change.touches(&own));
+        Self::Several([update].into_iter().chain(of_replicas).collect())
+    }
+
+    /// An operation on a table and on its replicas in these regions. A region counts once.
+    pub fn replicas(
+        operation: Operation,
+        table: Resource<'r>,
+        regions: impl IntoIterator<Item = Cow<'r, str>>,
+    ) -> Self {
+        let named = if let Resource::Table(name) = &table { Some(name.clone()) } else { None };
+        let mut resources = vec![table];
+        if let Some(table) = named {
+            for region in regions {
+                let replica = Resource::Replica { table: table.clone(), region };
+                if !resources.contains(&replica) {
+                    resources.push(replica);
+                }
+            }
+        }
+        Self::each(Action::Operation(operation), resources)
     }
 
     /// The entries.

@@ -144,12 +144,12 @@ fn what_this_server_does_not_have_is_refused_by_name() {
         (Parts { vector_indexes: Some(Vec::new()), ..table(&[]) }, "P:List of VectorIndexes is empty"),
         (
             Parts { global_table_source_arn: Some("a".into()), ..table(&[]) },
-            "P:GlobalTableSourceArn is not supported by this server, which has no replicas in other regions",
+            "P:GlobalTableSourceArn is not supported by this server, which has no replicas in other accounts",
         ),
         (
             mode(Mode::Enabled),
             "P:GlobalTableSettingsReplicationMode is not supported by this server, which has no replicas in other \
-             regions",
+             accounts",
         ),
     ]);
     CreateTable::validate(mode(Mode::Disabled)).expect("no table replicates its settings");
@@ -368,14 +368,15 @@ fn stream_and_encryption_settings_must_agree_with_themselves() {
         stream_specification: Some(StreamSpecificationParts { stream_enabled, stream_view_type }),
         ..table(&[])
     };
-    let sse = |enabled, sse_type, key: Option<&str>| Parts {
+    let given = |enabled, sse_type, key: Option<&str>| Parts {
         sse_specification: Some(SseSpecificationParts {
-            enabled: Some(enabled),
+            enabled,
             sse_type,
             kms_master_key_id: key.map(Into::into),
         }),
         ..table(&[])
     };
+    let sse = |enabled, sse_type, key| given(Some(enabled), sse_type, key);
     each_has_its_message(vec![
         (stream(true, None), "P:Table is being created with a stream enabled, UpdateViewType is required"),
         (
@@ -386,7 +387,24 @@ fn stream_and_encryption_settings_must_agree_with_themselves() {
         (sse(false, None, Some("k")), "P:KMSMasterKeyId can not be specified if Enabled is false"),
         (sse(true, None, Some("k")), "P:SSEType KMS is required if KMSMasterKeyId is specified"),
         (sse(true, Some(SseType::Aes256), None), "P:SSEType AES256 is not supported"),
+        (given(None, Some(SseType::Aes256), None), "P:SSEType AES256 is not supported"),
+        (given(None, None, Some("k")), "P:KMSMasterKeyId can not be specified if Enabled is false"),
     ]);
+    // A type alone asks for encryption too (recorded in October 2026).
+    for (parts, expected) in [
+        (given(None, None, None), None),
+        (sse(false, None, None), None),
+        (sse(true, None, None), Some(None)),
+        (sse(true, Some(SseType::Kms), None), Some(None)),
+        (given(None, Some(SseType::Kms), None), Some(None)),
+        (sse(true, Some(SseType::Kms), Some("k")), Some(Some("k"))),
+        (given(None, Some(SseType::Kms), Some("k")), Some(Some("k"))),
+    ] {
+        let shown = format!("{:?}", parts.sse_specification);
+        let found = CreateTable::validate(parts).expect("it agrees with itself").encryption;
+        let found = found.as_ref().map(|key| key.key_id.as_deref());
+        assert_eq!(found, expected, "{shown}");
+    }
 }
 
 #[test]

@@ -1,14 +1,17 @@
 //! UpdateTable: one row for each fault that does not depend on the table; the last column is the message.
 
 use keywright_semantics::error::ErrorKind;
-use keywright_semantics::request::UpdateTable;
 use keywright_semantics::request::parts::{
     AttributeDefinitionParts, BillingMode, CreateGlobalSecondaryIndexActionParts,
-    DeleteGlobalSecondaryIndexActionParts, GlobalSecondaryIndexUpdateParts, KeySchemaElementParts, KeyType,
+    CreateReplicationGroupMemberActionParts, DeleteGlobalSecondaryIndexActionParts,
+    DeleteReplicationGroupMemberActionParts, DisassociateReplicationGroupMemberActionParts,
+    DisassociationMode, GlobalSecondaryIndexUpdateParts, KeySchemaElementParts, KeyType,
     MultiRegionConsistency, OnDemandThroughputParts, ProjectionParts, ProjectionType,
-    ProvisionedThroughputParts, ScalarAttributeType, SseSpecificationParts, StreamSpecificationParts,
-    StreamViewType, TableClass, UpdateGlobalSecondaryIndexActionParts, UpdateTableParts, WarmThroughputParts,
+    ProvisionedThroughputParts, ReplicationGroupUpdateParts, ScalarAttributeType, SseSpecificationParts,
+    StreamSpecificationParts, StreamViewType, TableClass, UpdateGlobalSecondaryIndexActionParts,
+    UpdateReplicationGroupMemberActionParts, UpdateTableParts, WarmThroughputParts,
 };
+use keywright_semantics::request::{ReplicaSettings, ReplicaUpdates, UpdateTable};
 
 type Parts = UpdateTableParts;
 type IndexUpdate = GlobalSecondaryIndexUpdateParts;
@@ -117,28 +120,27 @@ fn each_has_its_message(cases: Vec<(Parts, &str)>) {
 fn what_this_server_does_not_have_is_refused_by_name() {
     use keywright_semantics::request::parts::GlobalTableSettingsReplicationMode as Mode;
     let mode = |mode| Parts { global_table_settings_replication_mode: Some(mode), ..nothing() };
-    let replicas = |member: &str| {
-        format!("P:{member} is not supported by this server, which has no replicas in other regions")
+    let strong = |member: &str| {
+        format!("P:{member} is not supported by this server, which has no replicas with strong consistency")
     };
     each_has_its_message(vec![
-        (Parts { replica_updates: Some(Vec::new()), ..nothing() }, &replicas("ReplicaUpdates")),
         (
             Parts {
                 multi_region_consistency: Some(MultiRegionConsistency::Strong),
                 table_class: Some(TableClass::Standard),
                 ..nothing()
             },
-            &replicas("MultiRegionConsistency"),
+            &strong("MultiRegionConsistency"),
         ),
         (
             Parts { global_table_witness_updates: Some(Vec::new()), ..nothing() },
-            &replicas("GlobalTableWitnessUpdates"),
+            &strong("GlobalTableWitnessUpdates"),
         ),
         (
-            Parts { disassociation_protection_enabled: Some(false), ..nothing() },
-            &replicas("DisassociationProtectionEnabled"),
+            mode(Mode::Enabled),
+            "P:GlobalTableSettingsReplicationMode is not supported by this server, which has no replicas in other \
+             accounts",
         ),
-        (mode(Mode::Enabled), &replicas("GlobalTableSettingsReplicationMode")),
         (
             mode(Mode::EnabledWithOverrides),
             "Value 'ENABLED_WITH_OVERRIDES' at 'GlobalTableSettingsReplicationMode' failed to satisfy constraint: \
@@ -150,6 +152,46 @@ fn what_this_server_does_not_have_is_refused_by_name() {
         ),
     ]);
     UpdateTable::validate(&mode(Mode::Disabled)).expect("no table replicates its settings");
+}
+
+#[test]
+fn a_replica_leaves_with_its_data_and_is_protected_from_that_in_requests_of_their_own() {
+    let leave = || {
+        let disassociate = DisassociateReplicationGroupMemberActionParts {
+            region_name: "eu-west-1".into(),
+            disassociation_mode: DisassociationMode::WaitForReplication,
+        };
+        ReplicationGroupUpdateParts {
+            disassociate: Some(disassociate),
+            ..ReplicationGroupUpdateParts::default()
+        }
+    };
+    let delete = DeleteReplicationGroupMemberActionParts { region_name: "us-west-2".into() };
+    let delete = || ReplicationGroupUpdateParts {
+        delete: Some(delete.clone()),
+        ..ReplicationGroupUpdateParts::default()
+    };
+    let updates = |updates| Parts { replica_updates: Some(updates), ..nothing() };
+    let protected = || Parts { disassociation_protection_enabled: Some(false), ..nothing() };
+    let alone = "Disassociate must be the only element of ReplicaUpdates";
+    let protection_alone = "DisassociationProtectionEnabled must be the only change of the request";
+    let replicas_alone = "P:Replica modification must be the only operation in the request";
+    each_has_its_message(vec![
+        (updates(vec![leave(), leave()]), alone),
+        (updates(vec![delete(), leave()]), alone),
+        (
+            updates(vec![ReplicationGroupUpdateParts { delete: delete().delete, ..leave() }]),
+            "Update table operation with more than one type of replica actions not allowed.",
+        ),
+        (Parts { table_class: Some(TableClass::Standard), ..updates(vec![leave()]) }, replicas_alone),
+        (Parts { replica_updates: Some(vec![leave()]), ..protected() }, replicas_alone),
+        (Parts { table_class: Some(TableClass::Standard), ..protected() }, protection_alone),
+        (Parts { deletion_protection_enabled: Some(true), ..protected() }, protection_alone),
+    ]);
+    let request = UpdateTable::validate(&updates(vec![leave()])).expect("it is right");
+    assert_eq!(request.replicas, Some(ReplicaUpdates::Disassociate { region: "eu-west-1".into() }));
+    let request = UpdateTable::validate(&protected()).expect("it is right");
+    assert_eq!(request.disassociation_protection, Some(false));
 }
 
 #[test]
@@ -334,4 +376,85 @@ fn capacity_and_streams_must_agree_with_themselves() {
             "P:If stream is being disabled, then UpdateViewType must not be specified",
         ),
     ]);
+}
+
+fn new_replica(region: &str) -> ReplicationGroupUpdateParts {
+    let create = CreateReplicationGroupMemberActionParts {
+        region_name: region.into(),
+        ..CreateReplicationGroupMemberActionParts::default()
+    };
+    ReplicationGroupUpdateParts { create: Some(create), ..ReplicationGroupUpdateParts::default() }
+}
+
+fn changed_replica(region: &str) -> ReplicationGroupUpdateParts {
+    let update = UpdateReplicationGroupMemberActionParts {
+        region_name: region.into(),
+        table_class_override: Some(TableClass::Standard),
+        ..UpdateReplicationGroupMemberActionParts::default()
+    };
+    ReplicationGroupUpdateParts { update: Some(update), ..ReplicationGroupUpdateParts::default() }
+}
+
+fn no_replica(region: &str) -> ReplicationGroupUpdateParts {
+    let delete = DeleteReplicationGroupMemberActionParts { region_name: region.into() };
+    ReplicationGroupUpdateParts { delete: Some(delete), ..ReplicationGroupUpdateParts::default() }
+}
+
+fn replicas(updates: Vec<ReplicationGroupUpdateParts>) -> Parts {
+    Parts { replica_updates: Some(updates), ..nothing() }
+}
+
+#[test]
+fn replicas_change_alone_and_in_one_way() {
+    const TYPES: &str = "Update table operation with more than one type of replica actions not allowed.";
+    const SEVERAL: &str =
+        "Update table operation with more than one create or delete replica actions not allowed";
+    const NO_ACTION: &str = "There are no actions specified in the Replica Update Action of the request.";
+    let (ireland, oregon) = ("eu-west-1", "us-west-2");
+    let both = ReplicationGroupUpdateParts { delete: no_replica(oregon).delete, ..new_replica(ireland) };
+    let strong = Some(MultiRegionConsistency::Strong);
+    each_has_its_message(vec![
+        (
+            Parts { table_class: Some(TableClass::Standard), ..replicas(vec![both.clone()]) },
+            "P:Replica modification must be the only operation in the request",
+        ),
+        (
+            Parts {
+                multi_region_consistency: strong,
+                deletion_protection_enabled: Some(true),
+                ..replicas(vec![new_replica(ireland)])
+            },
+            "Requests that modify replicas or witnesses must not also modify other fields",
+        ),
+        (replicas(vec![ReplicationGroupUpdateParts::default()]), NO_ACTION),
+        (replicas(vec![both]), TYPES),
+        (replicas(vec![new_replica(ireland), changed_replica(oregon)]), TYPES),
+        (replicas(vec![new_replica(ireland), new_replica(oregon)]), SEVERAL),
+        (replicas(vec![new_replica(ireland), no_replica(oregon)]), TYPES),
+        (replicas(vec![no_replica(ireland), no_replica(oregon)]), SEVERAL),
+        (
+            Parts {
+                multi_region_consistency: Some(MultiRegionConsistency::Eventual),
+                ..replicas(vec![no_replica(ireland)])
+            },
+            "Only Replica Create actions are supported when MultiRegionConsistency parameter is provided.",
+        ),
+    ]);
+}
+
+#[test]
+fn definitions_and_equal_changes_of_replicas_are_accepted() {
+    let twice = Parts {
+        multi_region_consistency: Some(MultiRegionConsistency::Eventual),
+        attribute_definitions: Some(Vec::new()),
+        ..replicas(vec![new_replica("eu-west-1"), new_replica("eu-west-1")])
+    };
+    let ireland = ReplicaSettings { region: "eu-west-1".into(), ..ReplicaSettings::default() };
+    let asked = UpdateTable::validate(&twice).expect("it counts once").replicas;
+    assert_eq!(asked, Some(ReplicaUpdates::Create(ireland)));
+    let several = replicas(vec![changed_replica("eu-west-1"), changed_replica("us-west-2")]);
+    match UpdateTable::validate(&several).expect("several may change").replicas {
+        Some(ReplicaUpdates::Update(changes)) => assert_eq!(changes.len(), 2),
+        other => panic!("not a change of replicas: {other:?}"),
+    }
 }

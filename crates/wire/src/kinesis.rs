@@ -6,8 +6,6 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
-/// The media type of bodies.
-pub const CONTENT_TYPE: &str = "application/x-amz-json-1.1";
 /// The `x-amz-target` of `DescribeStreamSummary`.
 pub const DESCRIBE_TARGET: &str = "Kinesis_20131202.DescribeStreamSummary";
 /// The `x-amz-target` of `PutRecords`.

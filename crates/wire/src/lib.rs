@@ -37,8 +37,8 @@ pub use event_sources::{
 pub use family::Family;
 pub use identity::{
     IDENTITY_CONTENT_TYPE, IdentityApi, IdentityForm, IdentityOperation, IdentityRequest, RenderedIdentity,
-    identity_form, policy_text, read_identity, read_identity_response, render_iam, render_identity_error,
-    render_identity_fault, render_sts,
+    form_pairs, identity_form, policy_text, read_identity, read_identity_response, render_iam,
+    render_identity_error, render_identity_fault, render_identity_not_served, render_sts,
 };
 pub use json::{decoded_bytes_max, is_json, named_table};
 pub use monitoring::{
@@ -50,3 +50,4 @@ pub use scaling::{
     RenderedScaling, SCALING_CONTENT_TYPE, decode_scaling, render_scaling, render_scaling_error,
     render_scaling_fault,
 };
+pub use shapes::{Form, FormKind};

@@ -211,3 +211,7 @@ pub const TOO_LONG_FOR_CHAIN: &str =
 pub const ROOT_TAKES_ROLE: &str = "Roles may not be assumed by root accounts.";
 /// A session asks for a session token.
 pub const SESSION_OF_SESSION: &str = "Cannot call GetSessionToken with session credentials";
+
+/// What an open server says, whose signatures nobody verifies.
+pub const NOT_SERVED: &str = "This server judges nobody: it has no users and policies until it is started with \
+                              --credentials FILE or --access FILE.";

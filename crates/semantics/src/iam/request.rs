@@ -442,10 +442,16 @@ impl Reader<'_> {
 impl Request {
     /// The typed request of a form.
     pub fn validate(operation: Operation, document: &Document) -> Result<Self, Fault> {
+        let (request, checked) = Self::parts(operation, document);
+        checked.map(|()| request)
+    }
+
+    /// What a form asks for, as far as it can be read, and what is wrong with it. With a fault the request is
+    /// good for judging who may make it and nothing else.
+    pub fn parts(operation: Operation, document: &Document) -> (Self, Result<(), Fault>) {
         let mut reader = Reader::new(document);
         let request = Self::read(operation, &mut reader);
-        reader.finish()?;
-        Ok(request)
+        (request, reader.finish())
     }
 
     fn read(operation: Operation, reader: &mut Reader<'_>) -> Self {

@@ -533,6 +533,11 @@ pub fn being_updated(name: &str) -> String {
     in_use(format_args!("Table is being updated: {name}"))
 }
 
+/// A change of a table whose encryption key is being changed.
+pub fn encryption_being_updated() -> String {
+    in_use(format_args!("Server-Side Encryption is still being updated"))
+}
+
 /// DeleteTable on a table that is being updated.
 pub fn delete_while_updated(name: &str) -> String {
     in_use(format_args!("Table: {name} is in the process of being updated."))

@@ -14,6 +14,13 @@ pub const REPEATED_HEADER: &str =
 /// The server has no memory for the request now (API reference: Common errors). Clients retry.
 pub const BUSY: &str = "The request has failed due to a temporary failure of the server.";
 
+/// A change that is refused, as its record in the audit log is required and cannot be written.
+pub const UNRECORDED: &str =
+    "The audit log cannot be written, and the server must record every change. Nothing was changed.";
+/// The answer to a change that was executed before it was seen that its record cannot be written.
+pub const EXECUTED_UNRECORDED: &str = "The audit log cannot be written, and the server must record every \
+    change. This one was executed and may have been made, without a record.";
+
 /// A defect of ours (API reference: Common errors).
 pub const INTERNAL: &str =
     "The request processing has failed because of an unknown error, exception or failure.";

@@ -10,6 +10,7 @@ mod condition;
 mod lexer;
 mod parser;
 mod reads;
+mod redaction;
 mod syntax;
 #[cfg(test)]
 mod tests;
@@ -25,6 +26,7 @@ use crate::touches::{Action, Resource, Touch};
 use crate::value::{AttributeValue, Item};
 
 pub use reads::{Access, Read};
+pub use redaction::redacted;
 use syntax::RawStatement;
 pub use where_clause::{KeyForms, KeyMatch, Where};
 
@@ -149,6 +151,14 @@ impl Statement {
         match self {
             Self::Select(select) | Self::Exists(select) => &select.table,
             Self::Insert { table, .. } | Self::Update { table, .. } | Self::Delete { table, .. } => table,
+        }
+    }
+
+    /// The index whose key the statement goes by. Only a SELECT reads one.
+    pub fn key_index(&self) -> Option<&str> {
+        match self {
+            Self::Select(select) => select.index.as_deref(),
+            Self::Exists(_) | Self::Insert { .. } | Self::Update { .. } | Self::Delete { .. } => None,
         }
     }
 

@@ -74,6 +74,15 @@ pub struct CreateTable {
 pub struct EncryptionKey {
     /// The key's id, ARN or alias; absent: the key that the service manages for the account.
     pub key_id: Option<String>,
+    /// The key's ARN, if a key management service was asked for it.
+    pub found_arn: Option<String>,
+}
+
+impl EncryptionKey {
+    /// A key by its id, ARN or alias, for which no service was asked.
+    pub const fn named(key_id: String) -> Self {
+        Self { key_id: Some(key_id), found_arn: None }
+    }
 }
 
 impl CreateTable {
@@ -440,14 +449,15 @@ pub(super) fn validate_encryption(
     parts: Option<&SseSpecificationParts>,
 ) -> Result<Option<EncryptionKey>, Error> {
     let Some(parts) = parts else { return Ok(None) };
-    let enabled = parts.enabled.unwrap_or(false);
+    // A type alone asks for encryption too (observed).
+    let enabled = parts.enabled.unwrap_or(parts.sse_type.is_some());
     match (enabled, parts.sse_type, &parts.kms_master_key_id) {
         (false, Some(_), _) => Err(invalid(table::SSE_TYPE_WITHOUT_SSE)),
         (false, None, Some(_)) => Err(invalid(table::SSE_KEY_WITHOUT_SSE)),
         (false, None, None) => Ok(None),
         (true, Some(SseType::Aes256), _) => Err(invalid(table::SSE_AES256)),
         (true, None, Some(_)) => Err(invalid(table::SSE_KEY_WITHOUT_TYPE)),
-        (true, _, key_id) => Ok(Some(EncryptionKey { key_id: key_id.clone() })),
+        (true, _, key_id) => Ok(Some(EncryptionKey { key_id: key_id.clone(), found_arn: None })),
     }
 }
 

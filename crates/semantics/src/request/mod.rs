@@ -21,6 +21,7 @@ mod fingerprint;
 pub mod get_item;
 pub mod get_records;
 pub mod get_shard_iterator;
+pub mod global_tables;
 pub mod imports;
 pub mod key_part;
 pub mod list_streams;
@@ -29,6 +30,8 @@ pub mod partiql;
 pub mod parts;
 pub mod put_item;
 pub mod query;
+pub mod replica_scaling;
+pub mod replicas;
 mod resource_policy;
 mod resources;
 pub mod scan;
@@ -73,6 +76,7 @@ pub use file_record::{FileRecord, FileRecordParts};
 pub use get_item::GetItem;
 pub use get_records::GetRecords;
 pub use get_shard_iterator::{GetShardIterator, ShardPosition};
+pub use global_tables::{LegacyGlobalTable, ListGlobalTables};
 pub use imports::{DescribeImport, ImportTable, ListImports};
 pub use key_part::KeyPart;
 pub use list_streams::ListStreams;
@@ -82,6 +86,11 @@ pub use partiql::{
 };
 pub use put_item::PutItem;
 pub use query::Query;
+pub use replica_scaling::{
+    DescribeReplicaScaling, IndexScaling, ReplicaScaling, ScalingChange, ScalingSettings,
+    UpdateReplicaScaling,
+};
+pub use replicas::{ReplicaIndexSettings, ReplicaSettings, ReplicaUpdates};
 pub use resource_policy::{
     DeleteResourcePolicy, ExpectedPolicy, GetResourcePolicy, NewPolicy, PolicyFindings, PolicyResource,
     PutResourcePolicy,
@@ -115,6 +124,7 @@ pub enum Request {
     BatchWriteItem(BatchWriteItem),
     CancelBulkOperation(CancelBulkOperation),
     CreateBackup(CreateBackup),
+    CreateGlobalTable(LegacyGlobalTable),
     CreateTable(Box<CreateTable>),
     DeleteBackup(DeleteBackup),
     DeleteItem(Box<DeleteItem>),
@@ -126,11 +136,14 @@ pub enum Request {
     DescribeContributorInsights(DescribeContributorInsights),
     DescribeEndpoints,
     DescribeExport(DescribeExport),
+    DescribeGlobalTable(LegacyGlobalTable),
+    DescribeGlobalTableSettings(LegacyGlobalTable),
     DescribeKinesisStreamingDestination(DescribeKinesisStreamingDestination),
     DescribeImport(DescribeImport),
     DescribeLimits,
     DescribeStream(DescribeStream),
     DescribeTable(DescribeTable),
+    DescribeTableReplicaAutoScaling(DescribeReplicaScaling),
     DescribeTimeToLive(DescribeTimeToLive),
     DisableKinesisStreamingDestination(DisableKinesisStreamingDestination),
     EnableKinesisStreamingDestination(EnableKinesisStreamingDestination),
@@ -146,6 +159,7 @@ pub enum Request {
     ListBulkOperations(ListBulkOperations),
     ListContributorInsights(ListContributorInsights),
     ListExports(ListExports),
+    ListGlobalTables(ListGlobalTables),
     ListImports(Box<ListImports>),
     ListStreams(ListStreams),
     ListTables(ListTables),
@@ -163,8 +177,11 @@ pub enum Request {
     UntagResource(UntagResource),
     UpdateContinuousBackups(UpdateContinuousBackups),
     UpdateContributorInsights(UpdateContributorInsights),
+    UpdateGlobalTable(LegacyGlobalTable),
+    UpdateGlobalTableSettings(LegacyGlobalTable),
     UpdateItem(Box<UpdateItem>),
     UpdateKinesisStreamingDestination(UpdateKinesisStreamingDestination),
     UpdateTable(Box<UpdateTable>),
+    UpdateTableReplicaAutoScaling(Box<UpdateReplicaScaling>),
     UpdateTimeToLive(UpdateTimeToLive),
 }

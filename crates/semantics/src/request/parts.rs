@@ -1091,6 +1091,44 @@ pub struct AttributeValueUpdateParts {
     pub action: Option<AttributeAction>,
 }
 
+/// `AutoScalingPolicyUpdate` of the service model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AutoScalingPolicyUpdateParts {
+    /// Member `PolicyName`, 1 to 256 characters.
+    pub policy_name: Option<String>,
+    /// Member `TargetTrackingScalingPolicyConfiguration`.
+    pub target_tracking_scaling_policy_configuration:
+        AutoScalingTargetTrackingScalingPolicyConfigurationUpdateParts,
+}
+
+/// `AutoScalingSettingsUpdate` of the service model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AutoScalingSettingsUpdateParts {
+    /// Member `MinimumUnits`, 1 or more.
+    pub minimum_units: Option<i64>,
+    /// Member `MaximumUnits`, 1 or more.
+    pub maximum_units: Option<i64>,
+    /// Member `AutoScalingDisabled`.
+    pub auto_scaling_disabled: Option<bool>,
+    /// Member `AutoScalingRoleArn`, 1 to 1600 characters.
+    pub auto_scaling_role_arn: Option<String>,
+    /// Member `ScalingPolicyUpdate`.
+    pub scaling_policy_update: Option<AutoScalingPolicyUpdateParts>,
+}
+
+/// `AutoScalingTargetTrackingScalingPolicyConfigurationUpdate` of the service model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AutoScalingTargetTrackingScalingPolicyConfigurationUpdateParts {
+    /// Member `DisableScaleIn`.
+    pub disable_scale_in: Option<bool>,
+    /// Member `ScaleInCooldown`.
+    pub scale_in_cooldown: Option<i64>,
+    /// Member `ScaleOutCooldown`.
+    pub scale_out_cooldown: Option<i64>,
+    /// Member `TargetValue`.
+    pub target_value: f64,
+}
+
 /// `BatchExecuteStatementInput` of the service model.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BatchExecuteStatementParts {
@@ -1175,9 +1213,25 @@ pub struct CreateGlobalSecondaryIndexActionParts {
     pub warm_throughput: Option<WarmThroughputParts>,
 }
 
+/// `CreateGlobalTableInput` of the service model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CreateGlobalTableParts {
+    /// Member `GlobalTableName`, 3 to 255 characters.
+    pub global_table_name: String,
+    /// Member `ReplicationGroup`.
+    pub replication_group: Vec<ReplicaParts>,
+}
+
 /// `CreateGlobalTableWitnessGroupMemberAction` of the service model.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CreateGlobalTableWitnessGroupMemberActionParts {
+    /// Member `RegionName`.
+    pub region_name: String,
+}
+
+/// `CreateReplicaAction` of the service model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CreateReplicaActionParts {
     /// Member `RegionName`.
     pub region_name: String,
 }
@@ -1316,6 +1370,13 @@ pub struct DeleteItemParts {
     pub return_values_on_condition_check_failure: Option<ReturnValuesOnConditionCheckFailure>,
 }
 
+/// `DeleteReplicaAction` of the service model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DeleteReplicaActionParts {
+    /// Member `RegionName`.
+    pub region_name: String,
+}
+
 /// `DeleteReplicationGroupMemberAction` of the service model.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DeleteReplicationGroupMemberActionParts {
@@ -1394,6 +1455,20 @@ pub struct DescribeExportParts {
     pub export_arn: String,
 }
 
+/// `DescribeGlobalTableInput` of the service model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DescribeGlobalTableParts {
+    /// Member `GlobalTableName`, 3 to 255 characters.
+    pub global_table_name: String,
+}
+
+/// `DescribeGlobalTableSettingsInput` of the service model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DescribeGlobalTableSettingsParts {
+    /// Member `GlobalTableName`, 3 to 255 characters.
+    pub global_table_name: String,
+}
+
 /// `DescribeImportInput` of the service model.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DescribeImportParts {
@@ -1429,6 +1504,13 @@ pub struct DescribeStreamParts {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DescribeTableParts {
     /// Member `TableName`, 3 to 255 characters.
+    pub table_name: String,
+}
+
+/// `DescribeTableReplicaAutoScalingInput` of the service model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DescribeTableReplicaAutoScalingParts {
+    /// Member `TableName`, 1 to 255 characters.
     pub table_name: String,
 }
 
@@ -1603,6 +1685,15 @@ pub struct GetShardIteratorParts {
     pub timestamp: Option<i64>,
 }
 
+/// `GlobalSecondaryIndexAutoScalingUpdate` of the service model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct GlobalSecondaryIndexAutoScalingUpdateParts {
+    /// Member `IndexName`, 3 to 255 characters.
+    pub index_name: Option<String>,
+    /// Member `ProvisionedWriteCapacityAutoScalingUpdate`.
+    pub provisioned_write_capacity_auto_scaling_update: Option<AutoScalingSettingsUpdateParts>,
+}
+
 /// `GlobalSecondaryIndex` of the service model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GlobalSecondaryIndexParts {
@@ -1629,6 +1720,17 @@ pub struct GlobalSecondaryIndexUpdateParts {
     pub create: Option<CreateGlobalSecondaryIndexActionParts>,
     /// Member `Delete`.
     pub delete: Option<DeleteGlobalSecondaryIndexActionParts>,
+}
+
+/// `GlobalTableGlobalSecondaryIndexSettingsUpdate` of the service model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct GlobalTableGlobalSecondaryIndexSettingsUpdateParts {
+    /// Member `IndexName`, 3 to 255 characters.
+    pub index_name: String,
+    /// Member `ProvisionedWriteCapacityUnits`, 1 or more.
+    pub provisioned_write_capacity_units: Option<i64>,
+    /// Member `ProvisionedWriteCapacityAutoScalingSettingsUpdate`.
+    pub provisioned_write_capacity_auto_scaling_settings_update: Option<AutoScalingSettingsUpdateParts>,
 }
 
 /// `GlobalTableWitnessGroupUpdate` of the service model.
@@ -1760,6 +1862,17 @@ pub struct ListExportsParts {
     pub max_results: Option<i64>,
     /// Member `NextToken`.
     pub next_token: Option<String>,
+}
+
+/// `ListGlobalTablesInput` of the service model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ListGlobalTablesParts {
+    /// Member `ExclusiveStartGlobalTableName`, 3 to 255 characters.
+    pub exclusive_start_global_table_name: Option<String>,
+    /// Member `Limit`, 1 or more.
+    pub limit: Option<i64>,
+    /// Member `RegionName`.
+    pub region_name: Option<String>,
 }
 
 /// `ListImportsInput` of the service model.
@@ -1977,6 +2090,27 @@ pub struct QueryParts {
     pub expression_attribute_values: Option<AttributeMapPart>,
 }
 
+/// `ReplicaAutoScalingUpdate` of the service model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ReplicaAutoScalingUpdateParts {
+    /// Member `RegionName`.
+    pub region_name: String,
+    /// Member `ReplicaGlobalSecondaryIndexUpdates`.
+    pub replica_global_secondary_index_updates:
+        Option<Vec<ReplicaGlobalSecondaryIndexAutoScalingUpdateParts>>,
+    /// Member `ReplicaProvisionedReadCapacityAutoScalingUpdate`.
+    pub replica_provisioned_read_capacity_auto_scaling_update: Option<AutoScalingSettingsUpdateParts>,
+}
+
+/// `ReplicaGlobalSecondaryIndexAutoScalingUpdate` of the service model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ReplicaGlobalSecondaryIndexAutoScalingUpdateParts {
+    /// Member `IndexName`, 3 to 255 characters.
+    pub index_name: Option<String>,
+    /// Member `ProvisionedReadCapacityAutoScalingUpdate`.
+    pub provisioned_read_capacity_auto_scaling_update: Option<AutoScalingSettingsUpdateParts>,
+}
+
 /// `ReplicaGlobalSecondaryIndex` of the service model.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ReplicaGlobalSecondaryIndexParts {
@@ -1986,6 +2120,50 @@ pub struct ReplicaGlobalSecondaryIndexParts {
     pub provisioned_throughput_override: Option<ProvisionedThroughputOverrideParts>,
     /// Member `OnDemandThroughputOverride`.
     pub on_demand_throughput_override: Option<OnDemandThroughputOverrideParts>,
+}
+
+/// `ReplicaGlobalSecondaryIndexSettingsUpdate` of the service model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ReplicaGlobalSecondaryIndexSettingsUpdateParts {
+    /// Member `IndexName`, 3 to 255 characters.
+    pub index_name: String,
+    /// Member `ProvisionedReadCapacityUnits`, 1 or more.
+    pub provisioned_read_capacity_units: Option<i64>,
+    /// Member `ProvisionedReadCapacityAutoScalingSettingsUpdate`.
+    pub provisioned_read_capacity_auto_scaling_settings_update: Option<AutoScalingSettingsUpdateParts>,
+}
+
+/// `Replica` of the service model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ReplicaParts {
+    /// Member `RegionName`.
+    pub region_name: Option<String>,
+}
+
+/// `ReplicaSettingsUpdate` of the service model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ReplicaSettingsUpdateParts {
+    /// Member `RegionName`.
+    pub region_name: String,
+    /// Member `ReplicaProvisionedReadCapacityUnits`, 1 or more.
+    pub replica_provisioned_read_capacity_units: Option<i64>,
+    /// Member `ReplicaProvisionedReadCapacityAutoScalingSettingsUpdate`.
+    pub replica_provisioned_read_capacity_auto_scaling_settings_update:
+        Option<AutoScalingSettingsUpdateParts>,
+    /// Member `ReplicaGlobalSecondaryIndexSettingsUpdate`, 1 to 20 elements.
+    pub replica_global_secondary_index_settings_update:
+        Option<Vec<ReplicaGlobalSecondaryIndexSettingsUpdateParts>>,
+    /// Member `ReplicaTableClass`.
+    pub replica_table_class: Option<TableClass>,
+}
+
+/// `ReplicaUpdate` of the service model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ReplicaUpdateParts {
+    /// Member `Create`.
+    pub create: Option<CreateReplicaActionParts>,
+    /// Member `Delete`.
+    pub delete: Option<DeleteReplicaActionParts>,
 }
 
 /// `ReplicationGroupUpdate` of the service model.
@@ -2375,6 +2553,34 @@ pub struct UpdateGlobalSecondaryIndexActionParts {
     pub warm_throughput: Option<WarmThroughputParts>,
 }
 
+/// `UpdateGlobalTableInput` of the service model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct UpdateGlobalTableParts {
+    /// Member `GlobalTableName`, 3 to 255 characters.
+    pub global_table_name: String,
+    /// Member `ReplicaUpdates`.
+    pub replica_updates: Vec<ReplicaUpdateParts>,
+}
+
+/// `UpdateGlobalTableSettingsInput` of the service model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct UpdateGlobalTableSettingsParts {
+    /// Member `GlobalTableName`, 3 to 255 characters.
+    pub global_table_name: String,
+    /// Member `GlobalTableBillingMode`.
+    pub global_table_billing_mode: Option<BillingMode>,
+    /// Member `GlobalTableProvisionedWriteCapacityUnits`, 1 or more.
+    pub global_table_provisioned_write_capacity_units: Option<i64>,
+    /// Member `GlobalTableProvisionedWriteCapacityAutoScalingSettingsUpdate`.
+    pub global_table_provisioned_write_capacity_auto_scaling_settings_update:
+        Option<AutoScalingSettingsUpdateParts>,
+    /// Member `GlobalTableGlobalSecondaryIndexSettingsUpdate`, 1 to 20 elements.
+    pub global_table_global_secondary_index_settings_update:
+        Option<Vec<GlobalTableGlobalSecondaryIndexSettingsUpdateParts>>,
+    /// Member `ReplicaSettingsUpdate`, 1 to 50 elements.
+    pub replica_settings_update: Option<Vec<ReplicaSettingsUpdateParts>>,
+}
+
 /// `UpdateItemInput` of the service model.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct UpdateItemParts {
@@ -2480,6 +2686,19 @@ pub struct UpdateTableParts {
     pub disassociation_protection_enabled: Option<bool>,
     /// Member `VectorIndexUpdates`.
     pub vector_index_updates: Option<Vec<VectorIndexUpdateParts>>,
+}
+
+/// `UpdateTableReplicaAutoScalingInput` of the service model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct UpdateTableReplicaAutoScalingParts {
+    /// Member `GlobalSecondaryIndexUpdates`, 1 or more elements.
+    pub global_secondary_index_updates: Option<Vec<GlobalSecondaryIndexAutoScalingUpdateParts>>,
+    /// Member `TableName`, 1 to 255 characters.
+    pub table_name: String,
+    /// Member `ProvisionedWriteCapacityAutoScalingUpdate`.
+    pub provisioned_write_capacity_auto_scaling_update: Option<AutoScalingSettingsUpdateParts>,
+    /// Member `ReplicaUpdates`, 1 or more elements.
+    pub replica_updates: Option<Vec<ReplicaAutoScalingUpdateParts>>,
 }
 
 /// `UpdateTimeToLiveInput` of the service model.

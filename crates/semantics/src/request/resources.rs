@@ -4,10 +4,11 @@
 
 use std::borrow::Cow;
 
-use super::{BackupArn, Request, TableRef, TransferArn};
+use super::create_table::EncryptionKey;
+use super::{BackupArn, EncryptionChange, ReplicaUpdates, Request, TableRef, TransferArn};
 use crate::operation::{Effect, Operation};
 use crate::partiql::Statement;
-use crate::touches::{Action, Resource, Touch, Touches};
+use crate::touches::{Action, ReplicaChange, Resource, Touch, Touches};
 
 /// The operation's own action on one resource.
 const fn one(operation: Operation, resource: Resource<'_>) -> Touches<'_> {
@@ -39,6 +40,18 @@ fn all<'r>(touches: impl Iterator<Item = Touch<'r>>) -> Touches<'r> {
     Touches::Several(touches.collect())
 }
 
+/// The changes of replicas that need rights of their own.
+fn replica_changes(updates: Option<&ReplicaUpdates>) -> Vec<ReplicaChange<'_>> {
+    match updates {
+        Some(ReplicaUpdates::Create(settings)) => {
+            vec![ReplicaChange::Create(Cow::Borrowed(&settings.region))]
+        }
+        Some(ReplicaUpdates::Delete { region }) => vec![ReplicaChange::Delete(Cow::Borrowed(region))],
+        Some(ReplicaUpdates::Disassociate { .. }) => vec![ReplicaChange::Disassociate],
+        Some(ReplicaUpdates::Update(_)) | None => Vec::new(),
+    }
+}
+
 impl Request {
     /// The operation it is a request of.
     pub const fn operation(&self) -> Operation {
@@ -58,12 +71,16 @@ impl Request {
             Self::DescribeContinuousBackups(_) => Operation::DescribeContinuousBackups,
             Self::DescribeContributorInsights(_) => Operation::DescribeContributorInsights,
             Self::DescribeEndpoints => Operation::DescribeEndpoints,
+            Self::CreateGlobalTable(_) => Operation::CreateGlobalTable,
             Self::DescribeExport(_) => Operation::DescribeExport,
+            Self::DescribeGlobalTable(_) => Operation::DescribeGlobalTable,
+            Self::DescribeGlobalTableSettings(_) => Operation::DescribeGlobalTableSettings,
             Self::DescribeKinesisStreamingDestination(_) => Operation::DescribeKinesisStreamingDestination,
             Self::DescribeImport(_) => Operation::DescribeImport,
             Self::DescribeLimits => Operation::DescribeLimits,
             Self::DescribeStream(_) => Operation::DescribeStream,
             Self::DescribeTable(_) => Operation::DescribeTable,
+            Self::DescribeTableReplicaAutoScaling(_) => Operation::DescribeTableReplicaAutoScaling,
             Self::DescribeTimeToLive(_) => Operation::DescribeTimeToLive,
             Self::DisableKinesisStreamingDestination(_) => Operation::DisableKinesisStreamingDestination,
             Self::EnableKinesisStreamingDestination(_) => Operation::EnableKinesisStreamingDestination,
@@ -79,6 +96,7 @@ impl Request {
             Self::ListBulkOperations(_) => Operation::ListBulkOperations,
             Self::ListContributorInsights(_) => Operation::ListContributorInsights,
             Self::ListExports(_) => Operation::ListExports,
+            Self::ListGlobalTables(_) => Operation::ListGlobalTables,
             Self::ListImports(_) => Operation::ListImports,
             Self::ListStreams(_) => Operation::ListStreams,
             Self::ListTables(_) => Operation::ListTables,
@@ -96,15 +114,19 @@ impl Request {
             Self::UntagResource(_) => Operation::UntagResource,
             Self::UpdateContinuousBackups(_) => Operation::UpdateContinuousBackups,
             Self::UpdateContributorInsights(_) => Operation::UpdateContributorInsights,
+            Self::UpdateGlobalTable(_) => Operation::UpdateGlobalTable,
+            Self::UpdateGlobalTableSettings(_) => Operation::UpdateGlobalTableSettings,
             Self::UpdateItem(_) => Operation::UpdateItem,
             Self::UpdateKinesisStreamingDestination(_) => Operation::UpdateKinesisStreamingDestination,
             Self::UpdateTable(_) => Operation::UpdateTable,
+            Self::UpdateTableReplicaAutoScaling(_) => Operation::UpdateTableReplicaAutoScaling,
             Self::UpdateTimeToLive(_) => Operation::UpdateTimeToLive,
         }
     }
 
     /// What it touches, in its own order: for transactions one entry for each action, for batches one for
     /// each table, for statements one each.
+    #[expect(clippy::too_many_lines, reason = "one arm for each operation")]
     pub fn resources(&self) -> Touches<'_> {
         let own = self.operation();
         match self {
@@ -117,6 +139,10 @@ impl Request {
             Self::DescribeContinuousBackups(request) => one(own, table(&request.table)),
             Self::DescribeKinesisStreamingDestination(request) => one(own, table(&request.table)),
             Self::DescribeTable(request) => one(own, table(&request.table)),
+            Self::DescribeTableReplicaAutoScaling(request) => one(own, table(&request.table)),
+            Self::UpdateTableReplicaAutoScaling(request) => {
+                Touches::replicas(own, table(&request.table), request.regions().map(Cow::Borrowed))
+            }
             Self::DescribeTimeToLive(request) => one(own, table(&request.table)),
             Self::DisableKinesisStreamingDestination(request) => one(own, table(&request.table)),
             Self::EnableKinesisStreamingDestination(request) => one(own, table(&request.table)),
@@ -125,7 +151,9 @@ impl Request {
             Self::UpdateContinuousBackups(request) => one(own, table(&request.table)),
             Self::UpdateItem(request) => one(own, table(&request.table)),
             Self::UpdateKinesisStreamingDestination(request) => one(own, table(&request.table)),
-            Self::UpdateTable(request) => one(own, table(&request.table)),
+            Self::UpdateTable(request) => {
+                Touches::update_table(table(&request.table), replica_changes(request.replicas.as_ref()))
+            }
             Self::UpdateTimeToLive(request) => one(own, table(&request.table)),
             Self::Query(request) => one(own, indexed(&request.table, request.index.as_ref())),
             Self::Scan(request) => one(own, indexed(&request.table, request.index.as_ref())),
@@ -180,6 +208,13 @@ impl Request {
             Self::DescribeBulkOperation(request) => one(own, transfer(&request.operation)),
             Self::CancelBulkOperation(request) => one(own, transfer(&request.operation)),
             Self::ImportTable(request) => one(own, Resource::Table(Cow::Borrowed(&request.creation.name))),
+            Self::CreateGlobalTable(request)
+            | Self::DescribeGlobalTable(request)
+            | Self::DescribeGlobalTableSettings(request)
+            | Self::UpdateGlobalTable(request)
+            | Self::UpdateGlobalTableSettings(request) => {
+                one(own, Resource::Table(Cow::Borrowed(&request.name)))
+            }
             Self::DescribeImport(request) => {
                 one(own, Resource::Transfer(Cow::Borrowed(&request.import.as_given)))
             }
@@ -199,7 +234,24 @@ impl Request {
             Self::DescribeEndpoints
             | Self::DescribeLimits
             | Self::ListBulkOperations(_)
+            | Self::ListGlobalTables(_)
             | Self::ListTables(_) => Touches::account(Action::Operation(own)),
+        }
+    }
+
+    /// The key of the account that is to encrypt a table.
+    pub fn encryption_key_mut(&mut self) -> Option<&mut EncryptionKey> {
+        let change = match self {
+            Self::CreateTable(request) => return request.encryption.as_mut(),
+            Self::ImportTable(request) => return request.creation.encryption.as_mut(),
+            Self::UpdateTable(request) => request.encryption.as_mut(),
+            Self::RestoreTableFromBackup(request) => request.overrides.encryption.as_mut(),
+            Self::RestoreTableToPointInTime(request) => request.overrides.encryption.as_mut(),
+            _ => None,
+        };
+        match change {
+            Some(EncryptionChange::OwnKey(key)) => Some(key),
+            Some(EncryptionChange::ServiceKey) | None => None,
         }
     }
 

@@ -56,6 +56,12 @@ impl OnDemandThroughput {
         Self::validate(parts, place, |units| units >= 1 || units == NO_CEILING)
     }
 
+    /// A replica's own ceiling of reads; -1 gives it the group's again.
+    pub(super) fn validate_read_ceiling(units: Option<i64>, place: &str) -> Result<Option<i64>, Error> {
+        let parts = OnDemandThroughputParts { max_read_request_units: units, max_write_request_units: None };
+        Self::validate_change(&parts, place).map(|asked| asked.read_units_max)
+    }
+
     fn validate(
         parts: &OnDemandThroughputParts,
         place: &str,

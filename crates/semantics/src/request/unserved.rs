@@ -6,7 +6,8 @@ use super::parts::GlobalTableSettingsReplicationMode;
 use crate::error::Error;
 use crate::messages::table;
 
-pub(super) const REPLICAS: &str = "replicas in other regions";
+pub(super) const REPLICAS: &str = "replicas in other accounts";
+pub(super) const STRONG_REPLICAS: &str = "replicas with strong consistency";
 pub(super) const VECTOR_INDEXES: &str = "vector indexes";
 
 /// A member of a request that is refused.

@@ -11,11 +11,12 @@ use super::parts::{
     GlobalTableSettingsReplicationMode, StreamViewType, TableClass, UpdateGlobalSecondaryIndexActionParts,
     UpdateTableParts,
 };
+use super::replicas::{self, ReplicaUpdates};
 use super::table_ref::TableRef;
 use super::throughput::{OnDemandThroughput, Throughput, WarmThroughput};
-use super::unserved::{REPLICAS, Unserved, VECTOR_INDEXES, refuse, settings_replication};
+use super::unserved::{Unserved, VECTOR_INDEXES, refuse, settings_replication};
 use crate::error::{Error, ErrorKind};
-use crate::messages::table;
+use crate::messages::{global, table};
 use crate::schema::{IndexKind, IndexSchema, KeyAttribute};
 
 /// The change of one global index.
@@ -94,6 +95,10 @@ pub struct UpdateTable {
     pub on_demand: Option<OnDemandThroughput>,
     /// New warm throughput.
     pub warm: Option<WarmThroughput>,
+    /// Whether the replica may not be taken out of its group with its data; without any other change.
+    pub disassociation_protection: Option<bool>,
+    /// A change of the table's replicas, without any other change.
+    pub replicas: Option<ReplicaUpdates>,
 }
 
 impl UpdateTable {
@@ -105,7 +110,9 @@ impl UpdateTable {
         if check_asks_something(parts).is_err() {
             return Err(Error::new(ErrorKind::InternalFailure, ""));
         }
+        replicas::check_alone(parts, changes_settings(parts))?;
         check_served(parts)?;
+        let replicas = replicas::validate(parts)?;
         check_single_concerns(parts)?;
         let updates = parts.global_secondary_index_updates.as_deref();
         if updates.is_some_and(<[_]>::is_empty) {
@@ -130,6 +137,8 @@ impl UpdateTable {
                 .map(|limits| OnDemandThroughput::validate_change(limits, "table"))
                 .transpose()?,
             warm: parts.warm_throughput.as_ref().map(WarmThroughput::validate),
+            disassociation_protection: parts.disassociation_protection_enabled,
+            replicas,
         })
     }
 }
@@ -157,21 +166,25 @@ fn without_empty(parts: &UpdateTableParts) -> UpdateTableParts {
     parts
 }
 
-fn check_asks_something(parts: &UpdateTableParts) -> Result<(), Error> {
-    let asks = parts.provisioned_throughput.is_some()
+/// Whether a request changes anything but replicas and witnesses.
+fn changes_settings(parts: &UpdateTableParts) -> bool {
+    parts.provisioned_throughput.is_some()
         || billing(parts).is_some()
         || parts.stream_specification.is_some()
         || parts.global_secondary_index_updates.as_ref().is_some_and(|updates| !updates.is_empty())
         || parts.sse_specification.is_some()
-        || parts.replica_updates.is_some()
-        || parts.global_table_witness_updates.is_some()
         || parts.global_table_settings_replication_mode.is_some()
         || parts.disassociation_protection_enabled.is_some()
         || parts.vector_index_updates.is_some()
         || parts.deletion_protection_enabled.is_some()
         || parts.on_demand_throughput.is_some()
         || parts.warm_throughput.is_some()
-        || parts.table_class.is_some();
+        || parts.table_class.is_some()
+}
+
+fn check_asks_something(parts: &UpdateTableParts) -> Result<(), Error> {
+    let asks =
+        changes_settings(parts) || replicas::is_asked(parts) || parts.global_table_witness_updates.is_some();
     if asks {
         return Ok(());
     }
@@ -187,13 +200,9 @@ fn check_served(parts: &UpdateTableParts) -> Result<(), Error> {
     if mode == Some(GlobalTableSettingsReplicationMode::EnabledWithOverrides) {
         return Err(Error::validation(table::SETTINGS_REPLICATION_WITH_OVERRIDES));
     }
-    let of_replicas = |name, is_asked| Unserved { name, is_asked, feature: REPLICAS };
+    refuse(&replicas::unserved(parts))?;
     refuse(&[
-        of_replicas("ReplicaUpdates", parts.replica_updates.is_some()),
-        of_replicas("MultiRegionConsistency", parts.multi_region_consistency.is_some()),
-        of_replicas("GlobalTableWitnessUpdates", parts.global_table_witness_updates.is_some()),
         settings_replication(mode),
-        of_replicas("DisassociationProtectionEnabled", parts.disassociation_protection_enabled.is_some()),
         Unserved {
             name: "VectorIndexUpdates",
             is_asked: parts.vector_index_updates.is_some(),
@@ -210,7 +219,11 @@ fn check_single_concerns(parts: &UpdateTableParts) -> Result<(), Error> {
     let (sse, class) = (parts.sse_specification.is_some(), parts.table_class.is_some());
     let (protection, warm) = (parts.deletion_protection_enabled.is_some(), parts.warm_throughput.is_some());
     let on_demand = parts.on_demand_throughput.is_some();
+    let is_protected = parts.disassociation_protection_enabled.is_some();
     let concerns = [iops, indexes, stream, sse, class, protection, warm, on_demand];
+    if is_protected && concerns.contains(&true) {
+        return Err(Error::validation(global::DISASSOCIATION_PROTECTION_ALONE));
+    }
     let alone = concerns.iter().filter(|present| **present).count() == 1;
     let updates = parts.global_secondary_index_updates.as_deref().unwrap_or_default();
     let creates_index = updates.iter().any(|update| update.create.is_some());

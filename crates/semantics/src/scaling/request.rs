@@ -61,6 +61,14 @@ pub struct SuspendedChange {
     scheduled: Option<bool>,
 }
 
+impl From<Suspended> for SuspendedChange {
+    /// The change to this from any state.
+    fn from(suspended: Suspended) -> Self {
+        let Suspended { scale_in, scale_out, scheduled } = suspended;
+        Self { scale_in: Some(scale_in), scale_out: Some(scale_out), scheduled: Some(scheduled) }
+    }
+}
+
 impl Suspended {
     /// With a change made.
     #[must_use]

@@ -104,6 +104,13 @@ impl Reader<'_> {
 impl Request {
     /// The typed request of a form.
     pub fn validate(operation: Operation, document: &Document) -> Result<Self, Fault> {
+        let (request, checked) = Self::parts(operation, document);
+        checked.map(|()| request)
+    }
+
+    /// What a form asks for, as far as it can be read, and what is wrong with it. With a fault the request is
+    /// good for judging who may make it and nothing else.
+    pub fn parts(operation: Operation, document: &Document) -> (Self, Result<(), Fault>) {
         let mut reader = Reader::new(document);
         let request = match operation {
             Operation::AssumeRole => Self::AssumeRole(Box::new(reader.assume_role())),
@@ -115,19 +122,22 @@ impl Request {
                 Self::GetSessionToken { seconds: reader.seconds(USER_SECONDS, USER_SECONDS_DEFAULT) }
             }
         };
-        reader.finish()?;
-        if let Self::AssumeRole(assume) = &request {
+        let checked = reader.finish().and_then(|()| request.check(document));
+        (request, checked)
+    }
+
+    fn check(&self, document: &Document) -> Result<(), Fault> {
+        if let Self::AssumeRole(assume) = self {
             assume.check()?;
         }
-        if [Operation::AssumeRole, Operation::GetSessionToken].contains(&operation)
-            && *document.member("SerialNumber") != Document::Null
-        {
+        let begins_session = matches!(self, Self::AssumeRole(_) | Self::GetSessionToken { .. });
+        if begins_session && *document.member("SerialNumber") != Document::Null {
             return Err(Fault::new(
                 FaultKind::AccessDenied,
                 "MultiFactorAuthentication failed: this server knows no MFA devices.",
             ));
         }
-        Ok(request)
+        Ok(())
     }
 }
 

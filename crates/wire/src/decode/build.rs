@@ -131,6 +131,25 @@ impl<'a> FromNode<'a> for i64 {
     }
 }
 
+impl<'a> FromNode<'a> for f64 {
+    fn absent(_: &str) -> Result<Self, Error> {
+        Ok(0.0)
+    }
+
+    #[expect(
+        clippy::as_conversions,
+        clippy::cast_precision_loss,
+        reason = "a double of JSON has no more digits"
+    )]
+    fn from_node(node: Node<'a>) -> Result<Self, Error> {
+        match node {
+            Node::Integer(value) => Ok(value as Self),
+            Node::Decimal(value) => Ok(value),
+            _ => Ok(0.0),
+        }
+    }
+}
+
 impl<'a> FromNode<'a> for bool {
     fn absent(_: &str) -> Result<Self, Error> {
         Ok(false)

@@ -3,46 +3,54 @@
 use keywright_semantics::error::Error;
 use keywright_semantics::request::parts::{
     ApproximateCreationDateTimePrecision, AttributeAction, AttributeDefinitionParts,
-    AttributeValueUpdateParts, BackupTypeFilter, BatchExecuteStatementParts, BatchGetItemParts,
-    BatchStatementRequestParts, BatchWriteItemParts, BillingMode, BulkOperationInputFormat,
-    BulkOperationPerformanceTier, CancelBulkOperationParts, ComparisonOperator, ConditionParts,
-    ConditionalOperator, ContributorInsightsAction, ContributorInsightsMode, CreateBackupParts,
-    CreateGlobalSecondaryIndexActionParts, CreateGlobalTableWitnessGroupMemberActionParts,
+    AttributeValueUpdateParts, AutoScalingPolicyUpdateParts, AutoScalingSettingsUpdateParts,
+    AutoScalingTargetTrackingScalingPolicyConfigurationUpdateParts, BackupTypeFilter,
+    BatchExecuteStatementParts, BatchGetItemParts, BatchStatementRequestParts, BatchWriteItemParts,
+    BillingMode, BulkOperationInputFormat, BulkOperationPerformanceTier, CancelBulkOperationParts,
+    ComparisonOperator, ConditionParts, ConditionalOperator, ContributorInsightsAction,
+    ContributorInsightsMode, CreateBackupParts, CreateGlobalSecondaryIndexActionParts,
+    CreateGlobalTableParts, CreateGlobalTableWitnessGroupMemberActionParts, CreateReplicaActionParts,
     CreateReplicationGroupMemberActionParts, CreateTableParts, CreateVectorIndexActionParts, CsvOptionsParts,
     DeleteBackupParts, DeleteGlobalSecondaryIndexActionParts, DeleteGlobalTableWitnessGroupMemberActionParts,
-    DeleteItemParts, DeleteReplicationGroupMemberActionParts, DeleteRequestParts, DeleteResourcePolicyParts,
-    DeleteTableParts, DeleteVectorIndexActionParts, DescribeBackupParts, DescribeBulkOperationParts,
-    DescribeContinuousBackupsParts, DescribeContributorInsightsParts, DescribeEndpointsParts,
-    DescribeExportParts, DescribeImportParts, DescribeKinesisStreamingDestinationParts, DescribeLimitsParts,
-    DescribeStreamParts, DescribeTableParts, DescribeTimeToLiveParts,
+    DeleteItemParts, DeleteReplicaActionParts, DeleteReplicationGroupMemberActionParts, DeleteRequestParts,
+    DeleteResourcePolicyParts, DeleteTableParts, DeleteVectorIndexActionParts, DescribeBackupParts,
+    DescribeBulkOperationParts, DescribeContinuousBackupsParts, DescribeContributorInsightsParts,
+    DescribeEndpointsParts, DescribeExportParts, DescribeGlobalTableParts, DescribeGlobalTableSettingsParts,
+    DescribeImportParts, DescribeKinesisStreamingDestinationParts, DescribeLimitsParts, DescribeStreamParts,
+    DescribeTableParts, DescribeTableReplicaAutoScalingParts, DescribeTimeToLiveParts,
     DisableKinesisStreamingDestinationParts, DisassociateReplicationGroupMemberActionParts,
     DisassociationMode, EnableKinesisStreamingConfigurationParts, ExecuteStatementParts,
     ExecuteTransactionParts, ExpectedAttributeValueParts, ExportFormat, ExportTableToPointInTimeParts,
     ExportType, ExportViewType, FilterSpecificationParts, GetItemParts, GetRecordsParts,
-    GetResourcePolicyParts, GetShardIteratorParts, GlobalSecondaryIndexParts,
-    GlobalSecondaryIndexUpdateParts, GlobalTableSettingsReplicationMode, GlobalTableWitnessGroupUpdateParts,
-    ImportTableParts, IncrementalExportSpecificationParts, InputCompressionType, InputFormat,
-    InputFormatOptionsParts, InputS3ConfigurationParts, KeySchemaElementParts, KeyType,
-    KeysAndAttributesParts, ListBackupsParts, ListBulkOperationsParts, ListContributorInsightsParts,
-    ListExportsParts, ListImportsParts, ListStreamsParts, ListTablesParts, ListTagsOfResourceParts,
-    LocalSecondaryIndexParts, MultiRegionConsistency, OnDemandThroughputOverrideParts,
-    OnDemandThroughputParts, OutputS3ConfigurationParts, OutputTypeEnum, ParameterizedStatementParts,
+    GetResourcePolicyParts, GetShardIteratorParts, GlobalSecondaryIndexAutoScalingUpdateParts,
+    GlobalSecondaryIndexParts, GlobalSecondaryIndexUpdateParts,
+    GlobalTableGlobalSecondaryIndexSettingsUpdateParts, GlobalTableSettingsReplicationMode,
+    GlobalTableWitnessGroupUpdateParts, ImportTableParts, IncrementalExportSpecificationParts,
+    InputCompressionType, InputFormat, InputFormatOptionsParts, InputS3ConfigurationParts,
+    KeySchemaElementParts, KeyType, KeysAndAttributesParts, ListBackupsParts, ListBulkOperationsParts,
+    ListContributorInsightsParts, ListExportsParts, ListGlobalTablesParts, ListImportsParts,
+    ListStreamsParts, ListTablesParts, ListTagsOfResourceParts, LocalSecondaryIndexParts,
+    MultiRegionConsistency, OnDemandThroughputOverrideParts, OnDemandThroughputParts,
+    OutputS3ConfigurationParts, OutputTypeEnum, ParameterizedStatementParts,
     PointInTimeRecoverySpecificationParts, ProjectionParts, ProjectionType,
     ProvisionedThroughputOverrideParts, ProvisionedThroughputParts, PutItemParts, PutRequestParts,
-    PutResourcePolicyParts, QueryParts, ReplicaGlobalSecondaryIndexParts, ReplicationGroupUpdateParts,
-    RestoreTableFromBackupParts, RestoreTableToPointInTimeParts, ReturnConsumedCapacity,
-    ReturnItemCollectionMetrics, ReturnValue, ReturnValuesOnConditionCheckFailure, S3BucketSourceParts,
-    S3SseAlgorithm, ScalarAttributeType, ScanParts, SearchSchemaElementParts, SearchSchemaElementType,
-    Select, ShardFilterParts, ShardFilterType, ShardIteratorType, SseSpecificationParts, SseType,
-    StartBulkPutItemsParts, StreamSpecificationParts, StreamViewType, TableClass,
-    TableCreationParametersParts, TagParts, TagResourceParts, TimeToLiveSpecificationParts,
-    TransactConditionCheckParts, TransactDeleteParts, TransactGetItemParts, TransactGetItemsParts,
-    TransactGetParts, TransactPutParts, TransactUpdateParts, TransactWriteItemParts, TransactWriteItemsParts,
-    UntagResourceParts, UpdateContinuousBackupsParts, UpdateContributorInsightsParts,
-    UpdateGlobalSecondaryIndexActionParts, UpdateItemParts, UpdateKinesisStreamingConfigurationParts,
+    PutResourcePolicyParts, QueryParts, ReplicaAutoScalingUpdateParts,
+    ReplicaGlobalSecondaryIndexAutoScalingUpdateParts, ReplicaGlobalSecondaryIndexParts,
+    ReplicaGlobalSecondaryIndexSettingsUpdateParts, ReplicaParts, ReplicaSettingsUpdateParts,
+    ReplicaUpdateParts, ReplicationGroupUpdateParts, RestoreTableFromBackupParts,
+    RestoreTableToPointInTimeParts, ReturnConsumedCapacity, ReturnItemCollectionMetrics, ReturnValue,
+    ReturnValuesOnConditionCheckFailure, S3BucketSourceParts, S3SseAlgorithm, ScalarAttributeType, ScanParts,
+    SearchSchemaElementParts, SearchSchemaElementType, Select, ShardFilterParts, ShardFilterType,
+    ShardIteratorType, SseSpecificationParts, SseType, StartBulkPutItemsParts, StreamSpecificationParts,
+    StreamViewType, TableClass, TableCreationParametersParts, TagParts, TagResourceParts,
+    TimeToLiveSpecificationParts, TransactConditionCheckParts, TransactDeleteParts, TransactGetItemParts,
+    TransactGetItemsParts, TransactGetParts, TransactPutParts, TransactUpdateParts, TransactWriteItemParts,
+    TransactWriteItemsParts, UntagResourceParts, UpdateContinuousBackupsParts,
+    UpdateContributorInsightsParts, UpdateGlobalSecondaryIndexActionParts, UpdateGlobalTableParts,
+    UpdateGlobalTableSettingsParts, UpdateItemParts, UpdateKinesisStreamingConfigurationParts,
     UpdateKinesisStreamingDestinationParts, UpdateReplicationGroupMemberActionParts, UpdateTableParts,
-    UpdateTimeToLiveParts, VectorAttributeDefinitionParts, VectorDistanceFunction, VectorIndexParts,
-    VectorIndexUpdateParts, WarmThroughputParts, WriteRequestParts,
+    UpdateTableReplicaAutoScalingParts, UpdateTimeToLiveParts, VectorAttributeDefinitionParts,
+    VectorDistanceFunction, VectorIndexParts, VectorIndexUpdateParts, WarmThroughputParts, WriteRequestParts,
 };
 
 use super::build::{FromNode, Members, choice, choices, structures};
@@ -95,6 +103,23 @@ structures! {
         value: "Value",
         action: "Action",
     }
+    AutoScalingPolicyUpdateParts {
+        policy_name: "PolicyName",
+        target_tracking_scaling_policy_configuration: "TargetTrackingScalingPolicyConfiguration",
+    }
+    AutoScalingSettingsUpdateParts {
+        minimum_units: "MinimumUnits",
+        maximum_units: "MaximumUnits",
+        auto_scaling_disabled: "AutoScalingDisabled",
+        auto_scaling_role_arn: "AutoScalingRoleArn",
+        scaling_policy_update: "ScalingPolicyUpdate",
+    }
+    AutoScalingTargetTrackingScalingPolicyConfigurationUpdateParts {
+        disable_scale_in: "DisableScaleIn",
+        scale_in_cooldown: "ScaleInCooldown",
+        scale_out_cooldown: "ScaleOutCooldown",
+        target_value: "TargetValue",
+    }
     BatchExecuteStatementParts {
         statements: "Statements",
         return_consumed_capacity: "ReturnConsumedCapacity",
@@ -133,7 +158,14 @@ structures! {
         on_demand_throughput: "OnDemandThroughput",
         warm_throughput: "WarmThroughput",
     }
+    CreateGlobalTableParts {
+        global_table_name: "GlobalTableName",
+        replication_group: "ReplicationGroup",
+    }
     CreateGlobalTableWitnessGroupMemberActionParts {
+        region_name: "RegionName",
+    }
+    CreateReplicaActionParts {
         region_name: "RegionName",
     }
     CreateReplicationGroupMemberActionParts {
@@ -199,6 +231,9 @@ structures! {
         expression_attribute_values: "ExpressionAttributeValues",
         return_values_on_condition_check_failure: "ReturnValuesOnConditionCheckFailure",
     }
+    DeleteReplicaActionParts {
+        region_name: "RegionName",
+    }
     DeleteReplicationGroupMemberActionParts {
         region_name: "RegionName",
     }
@@ -233,6 +268,12 @@ structures! {
     DescribeExportParts {
         export_arn: "ExportArn",
     }
+    DescribeGlobalTableParts {
+        global_table_name: "GlobalTableName",
+    }
+    DescribeGlobalTableSettingsParts {
+        global_table_name: "GlobalTableName",
+    }
     DescribeImportParts {
         import_arn: "ImportArn",
     }
@@ -248,6 +289,9 @@ structures! {
         shard_filter: "ShardFilter",
     }
     DescribeTableParts {
+        table_name: "TableName",
+    }
+    DescribeTableReplicaAutoScalingParts {
         table_name: "TableName",
     }
     DescribeTimeToLiveParts {
@@ -329,6 +373,10 @@ structures! {
         sequence_number: "SequenceNumber",
         timestamp: "Timestamp",
     }
+    GlobalSecondaryIndexAutoScalingUpdateParts {
+        index_name: "IndexName",
+        provisioned_write_capacity_auto_scaling_update: "ProvisionedWriteCapacityAutoScalingUpdate",
+    }
     GlobalSecondaryIndexParts {
         index_name: "IndexName",
         key_schema: "KeySchema",
@@ -341,6 +389,11 @@ structures! {
         update: "Update",
         create: "Create",
         delete: "Delete",
+    }
+    GlobalTableGlobalSecondaryIndexSettingsUpdateParts {
+        index_name: "IndexName",
+        provisioned_write_capacity_units: "ProvisionedWriteCapacityUnits",
+        provisioned_write_capacity_auto_scaling_settings_update: "ProvisionedWriteCapacityAutoScalingSettingsUpdate",
     }
     GlobalTableWitnessGroupUpdateParts {
         create: "Create",
@@ -401,6 +454,11 @@ structures! {
         table_arn: "TableArn",
         max_results: "MaxResults",
         next_token: "NextToken",
+    }
+    ListGlobalTablesParts {
+        exclusive_start_global_table_name: "ExclusiveStartGlobalTableName",
+        limit: "Limit",
+        region_name: "RegionName",
     }
     ListImportsParts {
         table_arn: "TableArn",
@@ -501,10 +559,38 @@ structures! {
         expression_attribute_names: "ExpressionAttributeNames",
         expression_attribute_values: "ExpressionAttributeValues",
     }
+    ReplicaAutoScalingUpdateParts {
+        region_name: "RegionName",
+        replica_global_secondary_index_updates: "ReplicaGlobalSecondaryIndexUpdates",
+        replica_provisioned_read_capacity_auto_scaling_update: "ReplicaProvisionedReadCapacityAutoScalingUpdate",
+    }
+    ReplicaGlobalSecondaryIndexAutoScalingUpdateParts {
+        index_name: "IndexName",
+        provisioned_read_capacity_auto_scaling_update: "ProvisionedReadCapacityAutoScalingUpdate",
+    }
     ReplicaGlobalSecondaryIndexParts {
         index_name: "IndexName",
         provisioned_throughput_override: "ProvisionedThroughputOverride",
         on_demand_throughput_override: "OnDemandThroughputOverride",
+    }
+    ReplicaGlobalSecondaryIndexSettingsUpdateParts {
+        index_name: "IndexName",
+        provisioned_read_capacity_units: "ProvisionedReadCapacityUnits",
+        provisioned_read_capacity_auto_scaling_settings_update: "ProvisionedReadCapacityAutoScalingSettingsUpdate",
+    }
+    ReplicaParts {
+        region_name: "RegionName",
+    }
+    ReplicaSettingsUpdateParts {
+        region_name: "RegionName",
+        replica_provisioned_read_capacity_units: "ReplicaProvisionedReadCapacityUnits",
+        replica_provisioned_read_capacity_auto_scaling_settings_update: "ReplicaProvisionedReadCapacityAutoScalingSettingsUpdate",
+        replica_global_secondary_index_settings_update: "ReplicaGlobalSecondaryIndexSettingsUpdate",
+        replica_table_class: "ReplicaTableClass",
+    }
+    ReplicaUpdateParts {
+        create: "Create",
+        delete: "Delete",
     }
     ReplicationGroupUpdateParts {
         create: "Create",
@@ -686,6 +772,18 @@ structures! {
         on_demand_throughput: "OnDemandThroughput",
         warm_throughput: "WarmThroughput",
     }
+    UpdateGlobalTableParts {
+        global_table_name: "GlobalTableName",
+        replica_updates: "ReplicaUpdates",
+    }
+    UpdateGlobalTableSettingsParts {
+        global_table_name: "GlobalTableName",
+        global_table_billing_mode: "GlobalTableBillingMode",
+        global_table_provisioned_write_capacity_units: "GlobalTableProvisionedWriteCapacityUnits",
+        global_table_provisioned_write_capacity_auto_scaling_settings_update: "GlobalTableProvisionedWriteCapacityAutoScalingSettingsUpdate",
+        global_table_global_secondary_index_settings_update: "GlobalTableGlobalSecondaryIndexSettingsUpdate",
+        replica_settings_update: "ReplicaSettingsUpdate",
+    }
     UpdateItemParts {
         table_name: "TableName",
         key: "Key",
@@ -736,6 +834,12 @@ structures! {
         global_table_settings_replication_mode: "GlobalTableSettingsReplicationMode",
         disassociation_protection_enabled: "DisassociationProtectionEnabled",
         vector_index_updates: "VectorIndexUpdates",
+    }
+    UpdateTableReplicaAutoScalingParts {
+        global_secondary_index_updates: "GlobalSecondaryIndexUpdates",
+        table_name: "TableName",
+        provisioned_write_capacity_auto_scaling_update: "ProvisionedWriteCapacityAutoScalingUpdate",
+        replica_updates: "ReplicaUpdates",
     }
     UpdateTimeToLiveParts {
         table_name: "TableName",

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use keywright_semantics::limits::{BATCH_GET_KEYS_MAX, STATEMENT_UNITS_MAX, TRANSACTION_ITEMS_MAX};
 use keywright_semantics::operation::Operation;
 use keywright_semantics::partiql;
-use keywright_semantics::touches::{Action, Resource, Touch, Touches};
+use keywright_semantics::touches::{Action, ReplicaChange, Resource, Touch, Touches};
 
 use crate::json::{Node, member};
 
@@ -30,6 +30,11 @@ pub(super) fn of<'b>(operation: Operation, body: &Node<'b>) -> Touches<'b> {
             None => Resource::Unnamed,
         }),
         Operation::CreateTable => create_table(body),
+        Operation::UpdateTable => update_table(body),
+        Operation::UpdateTableReplicaAutoScaling => {
+            let regions = elements(body, "ReplicaUpdates").filter_map(|update| text(update, "RegionName"));
+            Touches::replicas(operation, table(body), regions)
+        }
         Operation::BatchGetItem | Operation::BatchWriteItem => several(operation, tables(operation, body)),
         Operation::TransactGetItems => several(operation, elements(body, "TransactItems").map(get).collect()),
         Operation::TransactWriteItems => {
@@ -57,9 +62,17 @@ pub(super) fn of<'b>(operation: Operation, body: &Node<'b>) -> Touches<'b> {
         Operation::DescribeEndpoints
         | Operation::DescribeLimits
         | Operation::ListBulkOperations
+        | Operation::ListGlobalTables
         | Operation::ListTables => Touches::account(Action::Operation(operation)),
         Operation::CancelBulkOperation | Operation::DescribeBulkOperation => {
             one(text(body, "BulkOperationArn").map_or(Resource::Unnamed, Resource::Transfer))
+        }
+        Operation::CreateGlobalTable
+        | Operation::DescribeGlobalTable
+        | Operation::DescribeGlobalTableSettings
+        | Operation::UpdateGlobalTable
+        | Operation::UpdateGlobalTableSettings => {
+            one(text(body, "GlobalTableName").map_or(Resource::Unnamed, Resource::Table))
         }
         Operation::DeleteBackup | Operation::DescribeBackup => one(backup(body)),
         Operation::DescribeExport => {
@@ -170,6 +183,17 @@ fn restore<'b>(operation: Operation, node: &Node<'b>, source: Resource<'b>) -> T
 fn create_table<'b>(body: &Node<'b>) -> Touches<'b> {
     let has_tags = matches!(value(body, "Tags"), Some(Node::List(tags)) if !tags.is_empty());
     Touches::create_table(table(body), has_tags, text(body, "ResourcePolicy").is_some())
+}
+
+fn update_table<'b>(body: &Node<'b>) -> Touches<'b> {
+    let region =
+        |update: &Node<'b>, action| value(update, action).and_then(|action| text(action, "RegionName"));
+    let replicas = elements(body, "ReplicaUpdates").flat_map(|update| {
+        let created = region(update, "Create").map(ReplicaChange::Create);
+        let leaves = region(update, "Disassociate").map(|_| ReplicaChange::Disassociate);
+        created.into_iter().chain(region(update, "Delete").map(ReplicaChange::Delete)).chain(leaves)
+    });
+    Touches::update_table(table(body), replicas.collect())
 }
 
 /// The tables of a batch, which are the keys of a map.

@@ -37,6 +37,7 @@ fn conform(shape: &Shape, node: &mut Node<'_>, place: Place) -> Result<(), Error
         Kind::Text | Kind::Choice(_) => conform_text(node),
         Kind::Integer => conform_number(node, "Integer"),
         Kind::Long => conform_number(node, "Long"),
+        Kind::Double => conform_double(node),
         Kind::Boolean => conform_boolean(node),
         Kind::Timestamp => conform_timestamp(node),
         Kind::AttributeValue => conform_attribute_value(node, place),
@@ -115,6 +116,7 @@ fn class_of(shape: &Shape) -> String {
         Kind::Text | Kind::Choice(_) => "java.lang.String".to_owned(),
         Kind::Integer => "java.lang.Integer".to_owned(),
         Kind::Long => "java.lang.Long".to_owned(),
+        Kind::Double => "java.lang.Double".to_owned(),
         Kind::Boolean => "java.lang.Boolean".to_owned(),
         Kind::Timestamp => "java.util.Date".to_owned(),
     }
@@ -151,6 +153,13 @@ fn conform_number(node: &mut Node<'_>, expected: &str) -> Result<(), Error> {
             Ok(())
         }
         other => Err(not_scalar(other, expected)),
+    }
+}
+
+fn conform_double(node: &Node<'_>) -> Result<(), Error> {
+    match node {
+        Node::Integer(_) | Node::Decimal(_) => Ok(()),
+        other => Err(not_scalar(other, "Double")),
     }
 }
 

@@ -5,15 +5,16 @@ use keywright_semantics::request::{
     BatchExecuteStatement, BatchGetItem, BatchWriteItem, CancelBulkOperation, CreateBackup, CreateTable,
     DeleteBackup, DeleteItem, DeleteResourcePolicy, DeleteTable, DescribeBackup, DescribeBulkOperation,
     DescribeContinuousBackups, DescribeContributorInsights, DescribeExport, DescribeImport,
-    DescribeKinesisStreamingDestination as DescribeDestination, DescribeStream, DescribeTable,
-    DescribeTimeToLive, DisableKinesisStreamingDestination as DisableDestination,
+    DescribeKinesisStreamingDestination as DescribeDestination, DescribeReplicaScaling, DescribeStream,
+    DescribeTable, DescribeTimeToLive, DisableKinesisStreamingDestination as DisableDestination,
     EnableKinesisStreamingDestination as EnableDestination, ExecuteStatement, ExecuteTransaction,
-    ExportTable, GetItem, GetRecords, GetResourcePolicy, GetShardIterator, ImportTable, ListBackups,
-    ListBulkOperations, ListContributorInsights, ListExports, ListImports, ListStreams, ListTables,
-    ListTagsOfResource, PutItem, PutResourcePolicy, Query, Request, RestoreTableFromBackup,
-    RestoreTableToPointInTime, Scan, StartBulkPutItems, TagResource, TransactGetItems, TransactWriteItems,
-    UntagResource, UpdateContinuousBackups, UpdateContributorInsights, UpdateItem,
-    UpdateKinesisStreamingDestination as UpdateDestination, UpdateTable, UpdateTimeToLive,
+    ExportTable, GetItem, GetRecords, GetResourcePolicy, GetShardIterator, ImportTable, LegacyGlobalTable,
+    ListBackups, ListBulkOperations, ListContributorInsights, ListExports, ListGlobalTables, ListImports,
+    ListStreams, ListTables, ListTagsOfResource, PutItem, PutResourcePolicy, Query, Request,
+    RestoreTableFromBackup, RestoreTableToPointInTime, Scan, StartBulkPutItems, TagResource,
+    TransactGetItems, TransactWriteItems, UntagResource, UpdateContinuousBackups, UpdateContributorInsights,
+    UpdateItem, UpdateKinesisStreamingDestination as UpdateDestination, UpdateReplicaScaling, UpdateTable,
+    UpdateTimeToLive,
 };
 
 use super::Parts;
@@ -46,6 +47,18 @@ pub(super) fn validate(parts: Parts) -> Result<Request, Error> {
             StartBulkPutItems::validate(*parts).map(Box::new).map(Request::StartBulkPutItems)
         }
         Parts::CreateBackup(parts) => CreateBackup::validate(*parts).map(Request::CreateBackup),
+        Parts::CreateGlobalTable(parts) => LegacyGlobalTable::create(*parts).map(Request::CreateGlobalTable),
+        Parts::UpdateGlobalTable(parts) => LegacyGlobalTable::update(*parts).map(Request::UpdateGlobalTable),
+        Parts::DescribeGlobalTable(parts) => {
+            Ok(Request::DescribeGlobalTable(LegacyGlobalTable::describe(*parts)))
+        }
+        Parts::DescribeGlobalTableSettings(parts) => {
+            Ok(Request::DescribeGlobalTableSettings(LegacyGlobalTable::describe_settings(*parts)))
+        }
+        Parts::UpdateGlobalTableSettings(parts) => {
+            Ok(Request::UpdateGlobalTableSettings(LegacyGlobalTable::update_settings(*parts)))
+        }
+        Parts::ListGlobalTables(parts) => ListGlobalTables::validate(*parts).map(Request::ListGlobalTables),
         Parts::CreateTable(parts) => CreateTable::validate(*parts).map(Box::new).map(Request::CreateTable),
         Parts::DeleteBackup(parts) => DeleteBackup::validate(&parts).map(Request::DeleteBackup),
         Parts::DeleteItem(parts) => DeleteItem::validate(*parts).map(Box::new).map(Request::DeleteItem),
@@ -78,6 +91,12 @@ pub(super) fn validate(parts: Parts) -> Result<Request, Error> {
         Parts::DescribeLimits(_) => Ok(Request::DescribeLimits),
         Parts::DescribeStream(parts) => DescribeStream::validate(*parts).map(Request::DescribeStream),
         Parts::DescribeTable(parts) => DescribeTable::validate(&parts).map(Request::DescribeTable),
+        Parts::DescribeTableReplicaAutoScaling(parts) => {
+            DescribeReplicaScaling::validate(&parts).map(Request::DescribeTableReplicaAutoScaling)
+        }
+        Parts::UpdateTableReplicaAutoScaling(parts) => {
+            UpdateReplicaScaling::validate(*parts).map(Box::new).map(Request::UpdateTableReplicaAutoScaling)
+        }
         Parts::DescribeTimeToLive(parts) => {
             DescribeTimeToLive::validate(&parts).map(Request::DescribeTimeToLive)
         }

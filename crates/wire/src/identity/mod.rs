@@ -13,6 +13,9 @@ use crate::query::read_xml;
 use crate::query::xml;
 use crate::render::render_error;
 
+/// The code of the error of a server that judges nobody. No service has it.
+const NOT_SERVED: &str = "NotServed";
+
 /// The content type of responses.
 pub const IDENTITY_CONTENT_TYPE: &str = "text/xml";
 
@@ -109,14 +112,23 @@ fn of_form(fault: FormFault) -> Fault {
 impl IdentityForm {
     /// The typed request of the form.
     pub fn judge(&self) -> Result<IdentityRequest, Fault> {
-        Ok(match self.operation {
+        let (request, checked) = self.parts();
+        checked.map(|()| request)
+    }
+
+    /// What the form asks for, as far as it can be read, and what is wrong with it. With a fault the request
+    /// is good for judging who may make it and nothing else.
+    pub fn parts(&self) -> (IdentityRequest, Result<(), Fault>) {
+        match self.operation {
             IdentityOperation::Iam(operation) => {
-                IdentityRequest::Iam(operation, iam::request::Request::validate(operation, &self.parameters)?)
+                let (request, checked) = iam::request::Request::parts(operation, &self.parameters);
+                (IdentityRequest::Iam(operation, request), checked)
             }
             IdentityOperation::Sts(operation) => {
-                IdentityRequest::Sts(operation, sts::request::Request::validate(operation, &self.parameters)?)
+                let (request, checked) = sts::request::Request::parts(operation, &self.parameters);
+                (IdentityRequest::Sts(operation, request), checked)
             }
-        })
+        }
     }
 
     /// The text of a parameter, before anything is judged.
@@ -163,6 +175,11 @@ pub fn read_identity_response(body: &[u8]) -> Result<Document, (String, String)>
     Ok(result.map_or(Document::Null, |result| root.member(&result).clone()))
 }
 
+/// Names and values of a form in the query protocol, as sent.
+pub fn form_pairs(body: &[u8]) -> Vec<(String, String)> {
+    form_urlencoded::parse(body).map(|(name, value)| (name.into_owned(), value.into_owned())).collect()
+}
+
 /// The policy in a response, which stands there percent-encoded.
 pub fn policy_text(encoded: &str) -> String {
     let mut parts = form_urlencoded::parse(encoded.as_bytes());
@@ -177,6 +194,11 @@ fn written(api: IdentityApi, (status, code, message): (u16, &str, &str)) -> Rend
 /// The bytes of a fault.
 pub fn render_identity_fault(api: IdentityApi, fault: &Fault) -> RenderedIdentity {
     written(api, (fault.kind.status(), fault.kind.code(), &fault.message))
+}
+
+/// The bytes of the response of a server that judges nobody.
+pub fn render_identity_not_served(api: IdentityApi) -> RenderedIdentity {
+    written(api, (404, NOT_SERVED, messages::NOT_SERVED))
 }
 
 /// The bytes of an error that every API has: of signatures, and of a busy server.

@@ -113,6 +113,7 @@ const fn status(kind: ErrorKind) -> u16 {
         | ErrorKind::ExpiredIterator
         | ErrorKind::ExportConflict
         | ErrorKind::ExportNotFound
+        | ErrorKind::GlobalTableNotFound
         | ErrorKind::IdempotentParameterMismatch
         | ErrorKind::ImportConflict
         | ErrorKind::ImportNotFound
@@ -162,6 +163,7 @@ const fn type_name(kind: ErrorKind) -> &'static str {
         ErrorKind::ExpiredToken => "com.amazon.coral.service#ExpiredTokenException",
         ErrorKind::ExportConflict => "com.amazonaws.dynamodb.v20120810#ExportConflictException",
         ErrorKind::ExportNotFound => "com.amazonaws.dynamodb.v20120810#ExportNotFoundException",
+        ErrorKind::GlobalTableNotFound => "com.amazonaws.dynamodb.v20120810#GlobalTableNotFoundException",
         ErrorKind::IdempotentParameterMismatch => {
             "com.amazonaws.dynamodb.v20120810#IdempotentParameterMismatchException"
         }

@@ -14,6 +14,8 @@ mod insights;
 mod items;
 mod partiql;
 mod plain;
+mod replica_scaling;
+mod replicas;
 mod streams;
 mod tables;
 pub(crate) mod writer;
@@ -100,6 +102,10 @@ pub fn render(response: &Response) -> Vec<u8> {
             writer.object(|members| members.put("StreamDescription", stream));
         }
         Response::DescribeTable(table) => writer.object(|members| members.put("Table", table.as_ref())),
+        Response::DescribeTableReplicaAutoScaling(described)
+        | Response::UpdateTableReplicaAutoScaling(described) => {
+            writer.object(|members| members.put("TableAutoScalingDescription", described.as_ref()));
+        }
         Response::DescribeTimeToLive(ttl) => {
             writer.object(|members| members.put("TimeToLiveDescription", ttl));
         }
@@ -113,6 +119,7 @@ pub fn render(response: &Response) -> Vec<u8> {
         }
         Response::ListContributorInsights(output) => insights::list(&mut writer, output),
         Response::ListStreams(output) => streams::list_streams(&mut writer, output),
+        Response::ListGlobalTables => writer.raw(r#"{"GlobalTables":[]}"#),
         Response::ListTables(output) => tables::list_tables(&mut writer, output),
         Response::ListTagsOfResource(output) => tables::list_tags(&mut writer, output),
         Response::GetResourcePolicy(output) => writer.object(|members| {

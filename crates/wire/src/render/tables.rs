@@ -10,6 +10,7 @@ use keywright_semantics::response::{
 };
 use keywright_semantics::schema;
 
+use super::replicas::{GLOBAL_TABLE_VERSION, SETTINGS_REPLICATION};
 use super::writer::{Array, Render, Writer};
 
 pub(super) fn describe_limits(writer: &mut Writer, limits: &DescribeLimitsOutput) {
@@ -79,10 +80,16 @@ impl Render for TableDescription {
             members.put_if("StreamSpecification", self.stream_specification.as_ref());
             members.put_if("LatestStreamLabel", self.latest_stream_label.as_ref());
             members.put_if("LatestStreamArn", self.latest_stream_arn.as_ref());
+            if let Some(replicas) = self.replicas.as_deref() {
+                members.put("GlobalTableVersion", GLOBAL_TABLE_VERSION);
+                members.put("Replicas", Array(replicas));
+                members.put("GlobalTableSettingsReplicationMode", SETTINGS_REPLICATION);
+            }
             members.put_if("RestoreSummary", self.restore_summary.as_ref());
             members.put_if("SSEDescription", self.sse_description.as_ref());
             members.put_if("TableClassSummary", self.table_class_summary.as_ref());
             members.put_if("DeletionProtectionEnabled", self.deletion_protection_enabled);
+            members.put_if("DisassociationProtectionEnabled", self.disassociation_protection_enabled);
             members.put_if("OnDemandThroughput", self.on_demand_throughput.as_ref());
             members.put_if("WarmThroughput", self.warm_throughput.as_ref());
         });
@@ -96,6 +103,8 @@ impl Render for TableStatus {
             Self::Updating => "UPDATING",
             Self::Deleting => "DELETING",
             Self::Active => "ACTIVE",
+            Self::InaccessibleEncryptionCredentials => "INACCESSIBLE_ENCRYPTION_CREDENTIALS",
+            Self::ReplicationNotAuthorized => "REPLICATION_NOT_AUTHORIZED",
         });
     }
 }

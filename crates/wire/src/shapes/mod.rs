@@ -4,9 +4,11 @@
 //! deviations. This file knows the form of a row, not its use.
 
 mod file_record;
+mod form;
 mod table;
 
 pub(crate) use file_record::{ATTRIBUTES, NAMES, TEXT};
+pub use form::{Form, FormKind};
 pub(crate) use table::input;
 
 /// The kinds of constraints that the table words differently per operation. Absence is always worded alike.
@@ -75,6 +77,10 @@ pub(crate) enum Pattern {
     Header,
     /// Where the next page of a list begins.
     PageToken,
+    /// Texts without control characters.
+    Printed,
+    /// Texts that XML can hold.
+    Xml,
 }
 
 impl Pattern {
@@ -88,6 +94,8 @@ impl Pattern {
             Self::Delimiter => r"[,;:|\t ]",
             Self::Header => r"[\x20-\x21\x23-\x2B\x2D-\x7E]*",
             Self::PageToken => "([0-9a-f]{16})+",
+            Self::Printed => r"\p{Print}+",
+            Self::Xml => r"[\u0020-\uD7FF\uE000-\uFFFD\uD800\uDC00-\uDBFF\uDFFF\r\n\t]*",
         }
     }
 
@@ -107,6 +115,11 @@ impl Pattern {
             Self::ClientToken => !text.is_empty() && !text.contains('$'),
             Self::Delimiter => matches!(text, "," | ";" | ":" | "|" | "\t" | " "),
             Self::Header => text.bytes().all(|byte| matches!(byte, b' '..=b'~') && !b"\",".contains(&byte)),
+            Self::Printed => !text.is_empty() && !text.chars().any(char::is_control),
+            Self::Xml => !text.chars().any(|letter| match letter {
+                '\r' | '\n' | '\t' => false,
+                _ => letter < ' ' || letter == '\u{FFFE}' || letter == '\u{FFFF}',
+            }),
             Self::PageToken => {
                 !text.is_empty()
                     && text.len().is_multiple_of(16)
@@ -122,6 +135,7 @@ pub(crate) enum Kind {
     Text,
     Integer,
     Long,
+    Double,
     Boolean,
     /// Seconds since 1970, as an integer or with a fraction.
     Timestamp,
@@ -166,6 +180,10 @@ impl Shape {
 
     const fn long() -> Self {
         Self::new(Kind::Long)
+    }
+
+    const fn double() -> Self {
+        Self::new(Kind::Double)
     }
 
     const fn boolean() -> Self {

@@ -6,6 +6,7 @@ use crate::operation::Operation;
 
 /// The input of each operation that is decoded.
 #[allow(clippy::match_same_arms, reason = "some operations have one input shape")]
+#[allow(clippy::match_wildcard_for_single_variants, reason = "one or more are not decoded")]
 pub(crate) fn input(operation: Operation) -> Option<Input> {
     let input = match operation {
         Operation::BatchExecuteStatement => Input::of(&BATCH_EXECUTE_STATEMENT_INPUT),
@@ -13,6 +14,7 @@ pub(crate) fn input(operation: Operation) -> Option<Input> {
         Operation::BatchWriteItem => Input::of(&BATCH_WRITE_ITEM_INPUT),
         Operation::CancelBulkOperation => Input::of(&CANCEL_BULK_OPERATION_INPUT),
         Operation::CreateBackup => Input::of(&CREATE_BACKUP_INPUT),
+        Operation::CreateGlobalTable => Input::of(&CREATE_GLOBAL_TABLE_INPUT),
         Operation::CreateTable => Input::of(&CREATE_TABLE_INPUT),
         Operation::DeleteBackup => Input::of(&DELETE_BACKUP_INPUT),
         Operation::DeleteItem => Input::of(&DELETE_ITEM_INPUT),
@@ -24,12 +26,15 @@ pub(crate) fn input(operation: Operation) -> Option<Input> {
         Operation::DescribeContributorInsights => Input::of(&DESCRIBE_CONTRIBUTOR_INSIGHTS_INPUT),
         Operation::DescribeEndpoints => Input::of(&DESCRIBE_ENDPOINTS_REQUEST),
         Operation::DescribeExport => Input::of(&DESCRIBE_EXPORT_INPUT),
+        Operation::DescribeGlobalTable => Input::of(&DESCRIBE_GLOBAL_TABLE_INPUT),
+        Operation::DescribeGlobalTableSettings => Input::of(&DESCRIBE_GLOBAL_TABLE_SETTINGS_INPUT),
         Operation::DescribeImport => Input::of(&DESCRIBE_IMPORT_INPUT),
         Operation::DescribeKinesisStreamingDestination => {
             Input::of(&DESCRIBE_KINESIS_STREAMING_DESTINATION_INPUT)
         }
         Operation::DescribeLimits => Input::of(&DESCRIBE_LIMITS_INPUT),
         Operation::DescribeTable => Input::of(&DESCRIBE_TABLE_INPUT),
+        Operation::DescribeTableReplicaAutoScaling => Input::of(&DESCRIBE_TABLE_REPLICA_AUTO_SCALING_INPUT),
         Operation::DescribeTimeToLive => Input::of(&DESCRIBE_TIME_TO_LIVE_INPUT),
         Operation::DisableKinesisStreamingDestination => Input::of(&KINESIS_STREAMING_DESTINATION_INPUT),
         Operation::EnableKinesisStreamingDestination => Input::of(&KINESIS_STREAMING_DESTINATION_INPUT),
@@ -43,6 +48,7 @@ pub(crate) fn input(operation: Operation) -> Option<Input> {
         Operation::ListBulkOperations => Input::of(&LIST_BULK_OPERATIONS_INPUT),
         Operation::ListContributorInsights => Input::of(&LIST_CONTRIBUTOR_INSIGHTS_INPUT),
         Operation::ListExports => Input::of(&LIST_EXPORTS_INPUT),
+        Operation::ListGlobalTables => Input::of(&LIST_GLOBAL_TABLES_INPUT),
         Operation::ListImports => Input::of(&LIST_IMPORTS_INPUT),
         Operation::ListTables => Input::of(&LIST_TABLES_INPUT),
         Operation::ListTagsOfResource => Input::of(&LIST_TAGS_OF_RESOURCE_INPUT),
@@ -59,11 +65,14 @@ pub(crate) fn input(operation: Operation) -> Option<Input> {
         Operation::UntagResource => Input::of(&UNTAG_RESOURCE_INPUT),
         Operation::UpdateContinuousBackups => Input::of(&UPDATE_CONTINUOUS_BACKUPS_INPUT),
         Operation::UpdateContributorInsights => Input::of(&UPDATE_CONTRIBUTOR_INSIGHTS_INPUT),
+        Operation::UpdateGlobalTable => Input::of(&UPDATE_GLOBAL_TABLE_INPUT),
+        Operation::UpdateGlobalTableSettings => Input::of(&UPDATE_GLOBAL_TABLE_SETTINGS_INPUT),
         Operation::UpdateItem => Input::of(&UPDATE_ITEM_INPUT),
         Operation::UpdateKinesisStreamingDestination => {
             Input::of(&UPDATE_KINESIS_STREAMING_DESTINATION_INPUT)
         }
         Operation::UpdateTable => Input::of(&UPDATE_TABLE_INPUT),
+        Operation::UpdateTableReplicaAutoScaling => Input::of(&UPDATE_TABLE_REPLICA_AUTO_SCALING_INPUT),
         Operation::UpdateTimeToLive => Input::of(&UPDATE_TIME_TO_LIVE_INPUT),
         Operation::DescribeStream => Input::of(&DESCRIBE_STREAM_INPUT),
         Operation::GetRecords => Input::of(&GET_RECORDS_INPUT),
@@ -101,6 +110,42 @@ static ATTRIBUTE_VALUE_LIST: Shape = Shape::list(&ATTRIBUTE_VALUE);
 static ATTRIBUTE_VALUE_UPDATE: Shape = Shape::structure(
     "AttributeValueUpdate",
     &[Member::optional("Value", &ATTRIBUTE_VALUE), Member::optional("Action", &ATTRIBUTE_ACTION)],
+);
+
+static AUTO_SCALING_POLICY_NAME: Shape = Shape::text().min(1).max(256).pattern(Pattern::Printed);
+
+static AUTO_SCALING_POLICY_UPDATE: Shape = Shape::structure(
+    "AutoScalingPolicyUpdate",
+    &[
+        Member::optional("PolicyName", &AUTO_SCALING_POLICY_NAME),
+        Member::required(
+            "TargetTrackingScalingPolicyConfiguration",
+            &AUTO_SCALING_TARGET_TRACKING_SCALING_POLICY_CONFIGURATION_UPDATE,
+        ),
+    ],
+);
+
+static AUTO_SCALING_ROLE_ARN: Shape = Shape::text().min(1).max(1600).pattern(Pattern::Xml);
+
+static AUTO_SCALING_SETTINGS_UPDATE: Shape = Shape::structure(
+    "AutoScalingSettingsUpdate",
+    &[
+        Member::optional("MinimumUnits", &POSITIVE_LONG_OBJECT),
+        Member::optional("MaximumUnits", &POSITIVE_LONG_OBJECT),
+        Member::optional("AutoScalingDisabled", &BOOLEAN_OBJECT),
+        Member::optional("AutoScalingRoleArn", &AUTO_SCALING_ROLE_ARN),
+        Member::optional("ScalingPolicyUpdate", &AUTO_SCALING_POLICY_UPDATE),
+    ],
+);
+
+static AUTO_SCALING_TARGET_TRACKING_SCALING_POLICY_CONFIGURATION_UPDATE: Shape = Shape::structure(
+    "AutoScalingTargetTrackingScalingPolicyConfigurationUpdate",
+    &[
+        Member::optional("DisableScaleIn", &BOOLEAN_OBJECT),
+        Member::optional("ScaleInCooldown", &INTEGER_OBJECT),
+        Member::optional("ScaleOutCooldown", &INTEGER_OBJECT),
+        Member::required("TargetValue", &DOUBLE_OBJECT),
+    ],
 );
 
 static BACKUP_ARN: Shape = Shape::text().min(37).max(1024);
@@ -240,10 +285,18 @@ static CREATE_GLOBAL_SECONDARY_INDEX_ACTION: Shape = Shape::structure(
     ],
 );
 
+static CREATE_GLOBAL_TABLE_INPUT: Shape = Shape::structure(
+    "CreateGlobalTableInput",
+    &[Member::required("GlobalTableName", &TABLE_NAME), Member::required("ReplicationGroup", &REPLICA_LIST)],
+);
+
 static CREATE_GLOBAL_TABLE_WITNESS_GROUP_MEMBER_ACTION: Shape = Shape::structure(
     "CreateGlobalTableWitnessGroupMemberAction",
     &[Member::required("RegionName", &REGION_NAME)],
 );
+
+static CREATE_REPLICA_ACTION: Shape =
+    Shape::structure("CreateReplicaAction", &[Member::required("RegionName", &REGION_NAME)]);
 
 static CREATE_REPLICATION_GROUP_MEMBER_ACTION: Shape = Shape::structure(
     "CreateReplicationGroupMemberAction",
@@ -347,6 +400,9 @@ static DELETE_ITEM_INPUT: Shape = Shape::structure(
     ],
 );
 
+static DELETE_REPLICA_ACTION: Shape =
+    Shape::structure("DeleteReplicaAction", &[Member::required("RegionName", &REGION_NAME)]);
+
 static DELETE_REPLICATION_GROUP_MEMBER_ACTION: Shape =
     Shape::structure("DeleteReplicationGroupMemberAction", &[Member::required("RegionName", &REGION_NAME)]);
 
@@ -389,6 +445,12 @@ static DESCRIBE_ENDPOINTS_REQUEST: Shape = Shape::structure("DescribeEndpointsRe
 static DESCRIBE_EXPORT_INPUT: Shape =
     Shape::structure("DescribeExportInput", &[Member::required("ExportArn", &EXPORT_ARN)]);
 
+static DESCRIBE_GLOBAL_TABLE_INPUT: Shape =
+    Shape::structure("DescribeGlobalTableInput", &[Member::required("GlobalTableName", &TABLE_NAME)]);
+
+static DESCRIBE_GLOBAL_TABLE_SETTINGS_INPUT: Shape =
+    Shape::structure("DescribeGlobalTableSettingsInput", &[Member::required("GlobalTableName", &TABLE_NAME)]);
+
 static DESCRIBE_IMPORT_INPUT: Shape =
     Shape::structure("DescribeImportInput", &[Member::required("ImportArn", &IMPORT_ARN)]);
 
@@ -412,6 +474,11 @@ static DESCRIBE_STREAM_INPUT: Shape = Shape::structure(
 static DESCRIBE_TABLE_INPUT: Shape =
     Shape::structure("DescribeTableInput", &[Member::required_first("TableName", &TABLE_NAME_OR_ARN)]);
 
+static DESCRIBE_TABLE_REPLICA_AUTO_SCALING_INPUT: Shape = Shape::structure(
+    "DescribeTableReplicaAutoScalingInput",
+    &[Member::required_first("TableName", &TABLE_ARN)],
+);
+
 static DESCRIBE_TIME_TO_LIVE_INPUT: Shape =
     Shape::structure("DescribeTimeToLiveInput", &[Member::required("TableName", &TABLE_NAME_OR_ARN)]);
 
@@ -426,6 +493,8 @@ static DISASSOCIATE_REPLICATION_GROUP_MEMBER_ACTION: Shape = Shape::structure(
 static DISASSOCIATION_MODE: Shape = Shape::choice(&["WAIT_FOR_REPLICATION"]);
 
 static DISASSOCIATION_PROTECTION_ENABLED: Shape = Shape::boolean();
+
+static DOUBLE_OBJECT: Shape = Shape::double();
 
 static ENABLE_KINESIS_STREAMING_CONFIGURATION: Shape = Shape::structure(
     "EnableKinesisStreamingConfiguration",
@@ -579,6 +648,17 @@ static GLOBAL_SECONDARY_INDEX: Shape = Shape::structure(
     ],
 );
 
+static GLOBAL_SECONDARY_INDEX_AUTO_SCALING_UPDATE: Shape = Shape::structure(
+    "GlobalSecondaryIndexAutoScalingUpdate",
+    &[
+        Member::optional("IndexName", &INDEX_NAME),
+        Member::optional("ProvisionedWriteCapacityAutoScalingUpdate", &AUTO_SCALING_SETTINGS_UPDATE),
+    ],
+);
+
+static GLOBAL_SECONDARY_INDEX_AUTO_SCALING_UPDATE_LIST: Shape =
+    Shape::list(&GLOBAL_SECONDARY_INDEX_AUTO_SCALING_UPDATE).min(1);
+
 static GLOBAL_SECONDARY_INDEX_LIST: Shape = Shape::list(&GLOBAL_SECONDARY_INDEX);
 
 static GLOBAL_SECONDARY_INDEX_UPDATE: Shape = Shape::structure(
@@ -591,6 +671,18 @@ static GLOBAL_SECONDARY_INDEX_UPDATE: Shape = Shape::structure(
 );
 
 static GLOBAL_SECONDARY_INDEX_UPDATE_LIST: Shape = Shape::list(&GLOBAL_SECONDARY_INDEX_UPDATE);
+
+static GLOBAL_TABLE_GLOBAL_SECONDARY_INDEX_SETTINGS_UPDATE: Shape = Shape::structure(
+    "GlobalTableGlobalSecondaryIndexSettingsUpdate",
+    &[
+        Member::required("IndexName", &INDEX_NAME),
+        Member::optional("ProvisionedWriteCapacityUnits", &POSITIVE_LONG_OBJECT),
+        Member::optional("ProvisionedWriteCapacityAutoScalingSettingsUpdate", &AUTO_SCALING_SETTINGS_UPDATE),
+    ],
+);
+
+static GLOBAL_TABLE_GLOBAL_SECONDARY_INDEX_SETTINGS_UPDATE_LIST: Shape =
+    Shape::list(&GLOBAL_TABLE_GLOBAL_SECONDARY_INDEX_SETTINGS_UPDATE).min(1).max(20);
 
 static GLOBAL_TABLE_SETTINGS_REPLICATION_MODE: Shape =
     Shape::choice(&["ENABLED", "DISABLED", "ENABLED_WITH_OVERRIDES"]);
@@ -650,6 +742,8 @@ static INPUT_S3_CONFIGURATION: Shape = Shape::structure(
         Member::optional("InputCompressionType", &INPUT_COMPRESSION_TYPE),
     ],
 );
+
+static INTEGER_OBJECT: Shape = Shape::integer();
 
 static KMS_MASTER_KEY_ID: Shape = Shape::text().min(1);
 
@@ -735,6 +829,15 @@ static LIST_EXPORTS_INPUT: Shape = Shape::structure(
 );
 
 static LIST_EXPORTS_MAX_LIMIT: Shape = Shape::integer().min(1).max(25);
+
+static LIST_GLOBAL_TABLES_INPUT: Shape = Shape::structure(
+    "ListGlobalTablesInput",
+    &[
+        Member::optional("ExclusiveStartGlobalTableName", &TABLE_NAME),
+        Member::optional("Limit", &POSITIVE_INTEGER_OBJECT),
+        Member::optional("RegionName", &REGION_NAME),
+    ],
+);
 
 static LIST_IMPORTS_INPUT: Shape = Shape::structure(
     "ListImportsInput",
@@ -951,6 +1054,22 @@ static RECOVERY_PERIOD_IN_DAYS: Shape = Shape::integer().min(1).max(35);
 
 static REGION_NAME: Shape = Shape::text();
 
+static REPLICA: Shape = Shape::structure("Replica", &[Member::optional("RegionName", &REGION_NAME)]);
+
+static REPLICA_AUTO_SCALING_UPDATE: Shape = Shape::structure(
+    "ReplicaAutoScalingUpdate",
+    &[
+        Member::required("RegionName", &REGION_NAME),
+        Member::optional(
+            "ReplicaGlobalSecondaryIndexUpdates",
+            &REPLICA_GLOBAL_SECONDARY_INDEX_AUTO_SCALING_UPDATE_LIST,
+        ),
+        Member::optional("ReplicaProvisionedReadCapacityAutoScalingUpdate", &AUTO_SCALING_SETTINGS_UPDATE),
+    ],
+);
+
+static REPLICA_AUTO_SCALING_UPDATE_LIST: Shape = Shape::list(&REPLICA_AUTO_SCALING_UPDATE).min(1);
+
 static REPLICA_GLOBAL_SECONDARY_INDEX: Shape = Shape::structure(
     "ReplicaGlobalSecondaryIndex",
     &[
@@ -960,7 +1079,58 @@ static REPLICA_GLOBAL_SECONDARY_INDEX: Shape = Shape::structure(
     ],
 );
 
+static REPLICA_GLOBAL_SECONDARY_INDEX_AUTO_SCALING_UPDATE: Shape = Shape::structure(
+    "ReplicaGlobalSecondaryIndexAutoScalingUpdate",
+    &[
+        Member::optional("IndexName", &INDEX_NAME),
+        Member::optional("ProvisionedReadCapacityAutoScalingUpdate", &AUTO_SCALING_SETTINGS_UPDATE),
+    ],
+);
+
+static REPLICA_GLOBAL_SECONDARY_INDEX_AUTO_SCALING_UPDATE_LIST: Shape =
+    Shape::list(&REPLICA_GLOBAL_SECONDARY_INDEX_AUTO_SCALING_UPDATE);
+
 static REPLICA_GLOBAL_SECONDARY_INDEX_LIST: Shape = Shape::list(&REPLICA_GLOBAL_SECONDARY_INDEX).min(1);
+
+static REPLICA_GLOBAL_SECONDARY_INDEX_SETTINGS_UPDATE: Shape = Shape::structure(
+    "ReplicaGlobalSecondaryIndexSettingsUpdate",
+    &[
+        Member::required("IndexName", &INDEX_NAME),
+        Member::optional("ProvisionedReadCapacityUnits", &POSITIVE_LONG_OBJECT),
+        Member::optional("ProvisionedReadCapacityAutoScalingSettingsUpdate", &AUTO_SCALING_SETTINGS_UPDATE),
+    ],
+);
+
+static REPLICA_GLOBAL_SECONDARY_INDEX_SETTINGS_UPDATE_LIST: Shape =
+    Shape::list(&REPLICA_GLOBAL_SECONDARY_INDEX_SETTINGS_UPDATE).min(1).max(20);
+
+static REPLICA_LIST: Shape = Shape::list(&REPLICA);
+
+static REPLICA_SETTINGS_UPDATE: Shape = Shape::structure(
+    "ReplicaSettingsUpdate",
+    &[
+        Member::required("RegionName", &REGION_NAME),
+        Member::optional("ReplicaProvisionedReadCapacityUnits", &POSITIVE_LONG_OBJECT),
+        Member::optional(
+            "ReplicaProvisionedReadCapacityAutoScalingSettingsUpdate",
+            &AUTO_SCALING_SETTINGS_UPDATE,
+        ),
+        Member::optional(
+            "ReplicaGlobalSecondaryIndexSettingsUpdate",
+            &REPLICA_GLOBAL_SECONDARY_INDEX_SETTINGS_UPDATE_LIST,
+        ),
+        Member::optional("ReplicaTableClass", &TABLE_CLASS),
+    ],
+);
+
+static REPLICA_SETTINGS_UPDATE_LIST: Shape = Shape::list(&REPLICA_SETTINGS_UPDATE).min(1).max(50);
+
+static REPLICA_UPDATE: Shape = Shape::structure(
+    "ReplicaUpdate",
+    &[Member::optional("Create", &CREATE_REPLICA_ACTION), Member::optional("Delete", &DELETE_REPLICA_ACTION)],
+);
+
+static REPLICA_UPDATE_LIST: Shape = Shape::list(&REPLICA_UPDATE);
 
 static REPLICATION_GROUP_UPDATE: Shape = Shape::structure(
     "ReplicationGroupUpdate",
@@ -1286,6 +1456,32 @@ static UPDATE_GLOBAL_SECONDARY_INDEX_ACTION: Shape = Shape::structure(
     ],
 );
 
+static UPDATE_GLOBAL_TABLE_INPUT: Shape = Shape::structure(
+    "UpdateGlobalTableInput",
+    &[
+        Member::required("GlobalTableName", &TABLE_NAME),
+        Member::required("ReplicaUpdates", &REPLICA_UPDATE_LIST),
+    ],
+);
+
+static UPDATE_GLOBAL_TABLE_SETTINGS_INPUT: Shape = Shape::structure(
+    "UpdateGlobalTableSettingsInput",
+    &[
+        Member::required("GlobalTableName", &TABLE_NAME),
+        Member::optional("GlobalTableBillingMode", &BILLING_MODE),
+        Member::optional("GlobalTableProvisionedWriteCapacityUnits", &POSITIVE_LONG_OBJECT),
+        Member::optional(
+            "GlobalTableProvisionedWriteCapacityAutoScalingSettingsUpdate",
+            &AUTO_SCALING_SETTINGS_UPDATE,
+        ),
+        Member::optional(
+            "GlobalTableGlobalSecondaryIndexSettingsUpdate",
+            &GLOBAL_TABLE_GLOBAL_SECONDARY_INDEX_SETTINGS_UPDATE_LIST,
+        ),
+        Member::optional("ReplicaSettingsUpdate", &REPLICA_SETTINGS_UPDATE_LIST),
+    ],
+);
+
 static UPDATE_ITEM_INPUT: Shape = Shape::structure(
     "UpdateItemInput",
     &[
@@ -1352,6 +1548,16 @@ static UPDATE_TABLE_INPUT: Shape = Shape::structure(
         Member::optional("GlobalTableSettingsReplicationMode", &GLOBAL_TABLE_SETTINGS_REPLICATION_MODE),
         Member::optional("DisassociationProtectionEnabled", &DISASSOCIATION_PROTECTION_ENABLED),
         Member::optional("VectorIndexUpdates", &VECTOR_INDEX_UPDATE_LIST),
+    ],
+);
+
+static UPDATE_TABLE_REPLICA_AUTO_SCALING_INPUT: Shape = Shape::structure(
+    "UpdateTableReplicaAutoScalingInput",
+    &[
+        Member::optional("GlobalSecondaryIndexUpdates", &GLOBAL_SECONDARY_INDEX_AUTO_SCALING_UPDATE_LIST),
+        Member::required_first("TableName", &TABLE_ARN),
+        Member::optional("ProvisionedWriteCapacityAutoScalingUpdate", &AUTO_SCALING_SETTINGS_UPDATE),
+        Member::optional("ReplicaUpdates", &REPLICA_AUTO_SCALING_UPDATE_LIST),
     ],
 );
 

@@ -34,6 +34,11 @@ impl Signer {
         Self::for_service(access_key_id, secret, region, SERVICE)
     }
 
+    /// The id of the access key.
+    pub fn access_key_id(&self) -> &str {
+        &self.access_key_id
+    }
+
     /// The same for another service, by its name in signatures.
     pub fn for_service(access_key_id: &str, secret: &str, region: &str, service: &'static str) -> Self {
         Self {

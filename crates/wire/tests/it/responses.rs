@@ -7,15 +7,16 @@ use keywright_semantics::codec::EncodedItem;
 use keywright_semantics::error::{CancellationReason, Error, ErrorDetail, ErrorKind};
 use keywright_semantics::request::parts::{
     BillingMode, ContributorInsightsMode, KeyType, KeysAndAttributesParts, ProjectionType, PutRequestParts,
-    ReturnConsumedCapacity, WriteRequestParts,
+    ReturnConsumedCapacity, TableClass, WriteRequestParts,
 };
 use keywright_semantics::response::{
     BatchGetItemOutput, BatchWriteItemOutput, BillingModeSummary, CapacityForm, ConsumedCapacity,
     GlobalSecondaryIndexDescription, IndexStatus, InsightsDescription, InsightsStatus, ItemCollectionMetrics,
     KeySchemaElement, ListContributorInsightsOutput, ListTagsOfResourceOutput, PageOutput,
-    ProjectionDescription, ProvisionedThroughputDescription, Response, RestoreSummary, TableDescription,
-    TableStatus, TimeToLiveDescription, TimeToLiveSpecification, TimeToLiveStatus, TimestampMs,
-    TransactGetItemsOutput, TransactWriteItemsOutput, WriteItemOutput,
+    ProjectionDescription, ProvisionedThroughputDescription, ReplicaDescription, ReplicaIndexDescription,
+    ReplicaStatus, Response, RestoreSummary, TableDescription, TableStatus, TimeToLiveDescription,
+    TimeToLiveSpecification, TimeToLiveStatus, TimestampMs, TransactGetItemsOutput, TransactWriteItemsOutput,
+    WarmThroughputDescription, WriteItemOutput,
 };
 use keywright_semantics::schema;
 use keywright_semantics::value::{AttributeValue, Item};
@@ -248,13 +249,70 @@ fn table() -> TableDescription {
         stream_specification: None,
         latest_stream_label: None,
         latest_stream_arn: None,
+        replicas: None,
         restore_summary: None,
         sse_description: None,
         table_class_summary: None,
         deletion_protection_enabled: Some(false),
+        disassociation_protection_enabled: None,
         on_demand_throughput: None,
         warm_throughput: None,
     }
+}
+
+#[test]
+fn a_table_in_several_regions_names_the_others_with_what_they_set_differently() {
+    let warm = |status| WarmThroughputDescription {
+        read_units_per_second: 12_000,
+        write_units_per_second: 4_000,
+        status,
+    };
+    let plain = ReplicaDescription {
+        region_name: "eu-west-1".to_owned(),
+        replica_status: ReplicaStatus::Creating,
+        inaccessible_since: None,
+        kms_master_key_id: None,
+        read_capacity_units_override: None,
+        max_read_request_units_override: None,
+        warm_throughput: warm(TableStatus::Active),
+        global_secondary_indexes: None,
+        table_class: None,
+    };
+    let index = ReplicaIndexDescription {
+        index_name: "g".to_owned(),
+        read_capacity_units_override: Some(7),
+        max_read_request_units_override: None,
+        warm_throughput: WarmThroughputDescription {
+            read_units_per_second: 7,
+            write_units_per_second: 5,
+            status: IndexStatus::Active,
+        },
+    };
+    let special = ReplicaDescription {
+        region_name: "us-west-2".to_owned(),
+        replica_status: ReplicaStatus::Active,
+        kms_master_key_id: Some("arn:k".to_owned()),
+        max_read_request_units_override: Some(9),
+        global_secondary_indexes: Some(vec![index]),
+        table_class: Some(TableClass::StandardInfrequentAccess),
+        ..plain.clone()
+    };
+    let described = TableDescription { replicas: Some(vec![plain, special]), ..table() };
+    let text = text(render(&Response::DescribeTable(Box::new(described))));
+    let expected = concat!(
+        r#""GlobalTableVersion":"2019.11.21","Replicas":[{"RegionName":"eu-west-1","ReplicaStatus":"CREATING","#,
+        r#""WarmThroughput":{"ReadUnitsPerSecond":12000,"WriteUnitsPerSecond":4000,"Status":"ACTIVE"},"#,
+        r#""GlobalTableSettingsReplicationMode":"ENABLED_WITH_OVERRIDES"},"#,
+        r#"{"RegionName":"us-west-2","ReplicaStatus":"ACTIVE","KMSMasterKeyId":"arn:k","#,
+        r#""OnDemandThroughputOverride":{"MaxReadRequestUnits":9},"#,
+        r#""WarmThroughput":{"ReadUnitsPerSecond":12000,"WriteUnitsPerSecond":4000,"Status":"ACTIVE"},"#,
+        r#""GlobalSecondaryIndexes":[{"IndexName":"g","ProvisionedThroughputOverride":{"ReadCapacityUnits":7},"#,
+        r#""WarmThroughput":{"ReadUnitsPerSecond":7,"WriteUnitsPerSecond":5,"Status":"ACTIVE"}}],"#,
+        r#""ReplicaTableClassSummary":{"TableClass":"STANDARD_INFREQUENT_ACCESS"},"#,
+        r#""GlobalTableSettingsReplicationMode":"ENABLED_WITH_OVERRIDES"}],"#,
+        r#""GlobalTableSettingsReplicationMode":"ENABLED_WITH_OVERRIDES","#,
+    );
+    assert!(text.contains(expected), "{text}");
 }
 
 #[test]

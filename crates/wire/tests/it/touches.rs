@@ -16,11 +16,13 @@ fn touches(operation: Operation, body: &str) -> Vec<(&'static str, String)> {
 fn shown(touch: &Touch<'_>) -> (&'static str, String) {
     let resource = match &touch.resource {
         Resource::Index { table, index } => format!("{table}/index/{index}"),
+        Resource::Replica { table, region } => format!("{table}@{region}"),
         Resource::Table(name)
         | Resource::Backup(name)
         | Resource::Stream(name)
         | Resource::Transfer(name)
         | Resource::ShardIterator(name) => name.to_string(),
+        Resource::Foreign { service, name } => format!("{service} {name}"),
         Resource::Account { .. } => "*".to_owned(),
         Resource::Unnamed => "unnamed".to_owned(),
         Resource::Nothing => "nothing".to_owned(),
