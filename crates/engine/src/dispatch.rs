@@ -102,13 +102,18 @@ impl<S: Store> Engine<S> {
         }
         let catalogue = Catalogue::open(store.clone()).await?;
         let opened_ms = env.now_ms();
-        let directory = Directory::open(store.clone(), opened_ms).await?;
+        let directory = Directory::open(store.clone(), config.secrets.clone(), opened_ms).await?;
         let engine = Self::new(store, env, config, (catalogue, directory));
         engine.catalogue().note_followed(opened_ms);
         engine.begin_stamps(opened_ms).await?;
         stats_rows::load(&engine).await?;
         throughput_rows::load(&engine).await?;
         Ok(engine)
+    }
+
+    /// How many tables ask for encryption by a key, which the engine itself does not do.
+    pub fn tables_with_key(&self) -> usize {
+        self.catalogue().tables_with_key()
     }
 
     /// Sentences that name the tables which a later release wrote and this one does not serve, and say why.
@@ -260,6 +265,19 @@ impl<S: Store> Engine<S> {
                 Box::pin(streams::get_shard_iterator(self, namespace, request)).await
             }
             Request::ListStreams(request) => streams::list_streams(self, namespace, request),
+            Request::CreateGlobalTable(_) => Err(tables::legacy_global::no_new_region()),
+            Request::UpdateGlobalTable(request) => Err(tables::legacy_global::update(request)),
+            Request::DescribeGlobalTable(request) => Err(tables::legacy_global::no_table(request)),
+            Request::DescribeGlobalTableSettings(request) | Request::UpdateGlobalTableSettings(request) => {
+                Err(tables::legacy_global::no_settings(request))
+            }
+            Request::DescribeTableReplicaAutoScaling(request) => {
+                Box::pin(scaling::replicas::describe(self, namespace, request)).await
+            }
+            Request::UpdateTableReplicaAutoScaling(request) => {
+                Box::pin(scaling::replicas::update(self, namespace, request)).await
+            }
+            Request::ListGlobalTables(_) => Ok(Response::ListGlobalTables),
             Request::ListTables(request) => Ok(tables::list::run(self, namespace, request)),
             Request::ListTagsOfResource(request) => tables::tags::list(self, namespace, request),
             Request::DeleteResourcePolicy(request) => {
@@ -275,7 +293,7 @@ impl<S: Store> Engine<S> {
                 Box::pin(tables::ttl::update(self, namespace, request)).await
             }
             Request::UntagResource(request) => Box::pin(tables::tags::untag(self, namespace, request)).await,
-            Request::UpdateTable(request) => Box::pin(tables::update::run(self, namespace, request)).await,
+            Request::UpdateTable(request) => Box::pin(scaling::update_table(self, namespace, request)).await,
             Request::BatchGetItem(request) => {
                 Box::pin(batch_get_item(self, caller, request)).await.map(Response::BatchGetItem)
             }

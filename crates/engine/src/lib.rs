@@ -6,7 +6,8 @@
 //! A module imports only from layers to its left; modules joined by a comma are independent of each other.
 //!
 //! Layers: support < catalogue, directory < throughput, metrics, insights < bind < state < changes, history
-//! < read, write < backfill, load, batch < partiql, streams, ttl < destinations < tables, monitoring
+//! < read, write < backfill, load, batch < partiql, streams, ttl < destinations, replication
+//! < tables, monitoring
 //! < transfers < jobs < backups, bulk, exports, imports, scaling, sets, triggers, principals < background
 //! < answered, copy < dispatch
 //!
@@ -27,6 +28,7 @@
 //! - `partiql`, `streams`, `ttl`, `tables`: operations, one file each, and the work they leave to later
 //!   steps.
 //! - `destinations`: operations on Kinesis destinations, and what delivers their changes.
+//! - `replication`: sending the changes of a table to its replicas in other regions.
 //! - `sets`: several tables as of one stamp, read page by page from outside.
 //! - `monitoring`: points in the store, operations on metrics, alarms.
 //! - `transfers`: rows of exports, imports and bulk operations, as Describe and List answer them.
@@ -54,9 +56,6 @@
 //!   was takes pages of `history`; what fills a new table is a source for `load`.
 //! - Readers of changes: each that needs other images or another retention is a variant of
 //!   `catalogue::Purpose`, with a log of its own; the header of `changes` lists them.
-//! - Replication: a folder `replication` next to `streams`. It follows a change log of keys and versions, and
-//!   applies what others send through `write::group`: a `GroupKind` and an `Effect` next to `Expire`. A
-//!   version is a stamp and a region.
 //! - Access control: the first decision is the server's, before a request is validated. What it leaves open
 //!   (keys and attributes) is decided by each operation on items right after `bind`, from the `Caller`.
 
@@ -84,6 +83,7 @@ mod monitoring;
 mod partiql;
 mod principals;
 mod read;
+mod replication;
 mod scaling;
 mod sets;
 mod state;
@@ -116,15 +116,27 @@ pub use partiql::Addressed;
 pub use principals::{
     FoundKey, FoundPrincipal, FoundRole, HeldPolicies, SessionKey, Subject, built_in_policy,
 };
+pub use replication::{
+    Chosen, DeliveryFault, LastVerification, OwedPass, Rejoin, Rejoining, ReplicaItem, ReplicaStatus,
+    ReplicaVersion, ReplicationStatus,
+};
 pub use sets::{
     BegunRestore, BegunSet, NewSet, RestoreFault, RestoredTable, SetFault, SetPage, SetTable, Wanted,
 };
-pub use state::{Engine, Heat, HotItem, HotKey, KeepingFigures, PartitionHeat, Trial, TrialArm, TrialPart};
-pub use support::config::{BranchLimits, CountedTogether, EngineConfig};
+pub use state::{
+    Engine, Heat, HeldState, HotItem, HotKey, KeepingFigures, PartitionHeat, ReplicaConflict,
+    ReplicaDifference, ShippingFigures, Trial, TrialArm, TrialPart, Verdict, Verification,
+    VerificationFigures, VerifiedReplica,
+};
+pub use support::config::{BranchLimits, CountedTogether, EngineConfig, RowSeal};
 pub use support::env::{AccountId, Caller, Env, Limited, Namespace, Principal, Reach, Region};
 pub use support::image_memory::ImageMemory;
 pub use support::lane::{Aside, Lane, Presence};
+pub use support::links::Links;
 pub use support::observer::Observer;
+pub use support::simulation::{
+    Chance, Inaccessible, PairRule, RegionRule, Regions, ReplicaRule, Simulation, TableRule,
+};
 pub use support::throughput::{SplitRules, Throttle, ThroughputConfig};
 pub use support::wake::NextWake;
 pub use tables::branch::{Branch, BranchFault};

@@ -26,11 +26,12 @@ use crate::catalogue::{
 use crate::changes;
 use crate::jobs;
 use crate::monitoring;
+use crate::replication;
 use crate::scaling;
 use crate::sets;
 use crate::state::Engine;
 use crate::state::stats::{self, Counted};
-use crate::support::layout::{self, TableId};
+use crate::support::layout::{self, Space, TableId};
 use crate::support::wake::NextWake;
 use crate::tables::purge::{Purged, purge_some, purge_table};
 use crate::transfers;
@@ -69,10 +70,12 @@ pub(crate) async fn step<S: Store>(engine: &Engine<S>, now_ms: u64) -> NextWake 
     for table in engine.catalogue().all().into_iter().filter(|table| engine.owns(table.id)) {
         let next = work_on(engine, &table, now_ms).await.unwrap_or(retry);
         wake = wake.earlier(next);
+        wake = wake.earlier(replication::step(engine, &table, now_ms).await.unwrap_or(retry));
         wake = wake.earlier(ttl::maintain(engine, &table, now_ms).await.unwrap_or(retry));
         wake = wake.earlier(changes::maintain(engine, &table, now_ms).await.unwrap_or(retry));
         wake = wake.earlier(history::maintain(engine, &table, now_ms).await.unwrap_or(retry));
     }
+    wake = wake.earlier(replication::verify(engine, now_ms).await.unwrap_or(retry));
     for table in engine.catalogue().doomed().into_iter().filter(|table| engine.owns(table.id)) {
         wake = wake.earlier(match purge_table(engine, &table).await {
             Ok(Purged::Entirely) => NextWake::default(),
@@ -119,6 +122,10 @@ async fn work_on<S: Store>(engine: &Engine<S>, table: &Table, now_ms: u64) -> Re
     match table.status {
         // The job that fills it ends it.
         TableStatus::Creating if table.filling.is_some() => return Ok(NextWake::default()),
+        // The work on its group ends it.
+        TableStatus::Creating if table.is_joining() => return Ok(NextWake::default()),
+        TableStatus::Deleting if table.is_leaving() => return Ok(NextWake::default()),
+        TableStatus::Updating if table.is_disassociating() => return Ok(NextWake::default()),
         TableStatus::Creating | TableStatus::Updating => {
             let activate = |table: &mut Table| {
                 table.status = TableStatus::Active;
@@ -145,6 +152,10 @@ async fn work_on<S: Store>(engine: &Engine<S>, table: &Table, now_ms: u64) -> Re
     }
     if let Some(generation) = table.ttl.doomed.first() {
         purge_expiries(engine, table, *generation).await?;
+        return Ok(at_once);
+    }
+    if table.has_old_versions {
+        purge_versions(engine, table).await?;
         return Ok(at_once);
     }
     let next_ms = table.warm_jobs.iter().map(|job| job.done_ms).min();
@@ -217,6 +228,23 @@ async fn purge_index<S: Store>(
     engine.catalogue().change(table.id, forget).await?;
     engine.stats().forget(counted);
     Ok(())
+}
+
+/// Purges what a group has left that the table is in no longer.
+async fn purge_versions<S: Store>(engine: &Engine<S>, table: &Table) -> Result<(), Error> {
+    for space in [Space::Versions, Space::Tombstones, Space::ReplicaCursors] {
+        if purge_some(engine, layout::table_prefix(space, table.id)).await? == Purged::Partly {
+            return Ok(());
+        }
+    }
+    engine.shipping().forget(table.id);
+    engine.verifications().forget(table.id);
+    engine.links().forget(table.id);
+    let forget = |table: &mut Table| {
+        table.has_old_versions = false;
+        Ok(())
+    };
+    engine.catalogue().change(table.id, forget).await.map(|_| ())
 }
 
 /// Purges expiry rows of a disabled time to live; forgets its generation when none are left.

@@ -10,7 +10,7 @@ use keywright_semantics::limits::RESTORES_MAX;
 use keywright_semantics::messages::backup as messages;
 use keywright_semantics::messages::table as table_messages;
 use keywright_semantics::request::{
-    CreateTable, RestoreOverrides, RestoreTableFromBackup, RestoreTableToPointInTime, RestoreTime,
+    CreateTable, Request, RestoreOverrides, RestoreTableFromBackup, RestoreTableToPointInTime, RestoreTime,
 };
 use keywright_semantics::response::{Response, TableDescription};
 use keywright_store::{Snapshot as _, Store};
@@ -172,6 +172,32 @@ impl<S: Store> Engine<S> {
             Items::Sealed { place } => Some(place.into()),
             Items::Held { .. } => None,
         }
+    }
+}
+
+impl<S: Store> Engine<S> {
+    /// The ARN of the key that a restored table would take over from its source: a caller asks whether it can
+    /// be used, before the table is made. `None` if the table takes over none, or the restore is refused
+    /// before its time is looked at.
+    pub async fn key_to_restore(&self, namespace: &Namespace, request: &Request) -> Option<String> {
+        let new = match request {
+            Request::RestoreTableFromBackup(request) if request.overrides.encryption.is_none() => {
+                request.check_caller(&scope(namespace)).ok()?;
+                let name =
+                    BackupName { table: request.backup.table_name.clone(), id: request.backup.id.clone() };
+                check(self, namespace, request, &name).await.ok()?.1
+            }
+            Request::RestoreTableToPointInTime(request) if request.overrides.encryption.is_none() => {
+                request.check_caller(&scope(namespace)).ok()?;
+                let source = lookup(self, namespace, &request.source).ok()?;
+                let now_ms = self.env().now_ms();
+                Target::of(self, namespace, &request.target, &source, &request.overrides, now_ms)
+                    .await
+                    .ok()?
+            }
+            _ => return None,
+        };
+        new.creation.encryption?.key_id
     }
 }
 

@@ -39,10 +39,9 @@ pub(super) fn creation_of(
         encryption: match &overrides.encryption {
             Some(EncryptionChange::OwnKey(key)) => Some(key.clone()),
             Some(EncryptionChange::ServiceKey) => None,
-            None => source
-                .encryption
-                .as_ref()
-                .map(|encryption| EncryptionKey { key_id: Some(encryption.key_arn.clone()) }),
+            None => {
+                source.encryption.as_ref().map(|encryption| EncryptionKey::named(encryption.key_arn.clone()))
+            }
         },
         deletion_protection: false,
         tags: BTreeMap::new(),

@@ -50,6 +50,8 @@ pub(crate) enum Purpose {
     Stream(StreamTerms),
     /// A Kinesis destination, until its stream has the records.
     Destination(DestinationTerms),
+    /// Replicas in other regions, until all of them have the changes.
+    Replication,
 }
 
 /// The images that a log's records hold, next to the item's keys.
@@ -60,18 +62,22 @@ pub(crate) struct Images {
 }
 
 impl Purpose {
-    pub(crate) const fn images(&self) -> Images {
+    /// `None`: its records have a form of their own, without images (`replication::record`).
+    pub(crate) const fn images(&self) -> Option<Images> {
         match self {
-            Self::Stream(stream) => Images::of(stream.view),
-            Self::Destination(_) => Images { old: true, new: true },
+            Self::Stream(stream) => Some(Images::of(stream.view)),
+            Self::Destination(_) => Some(Images { old: true, new: true }),
+            Self::Replication => None,
         }
     }
 
-    /// How long a record is kept; one of a destination at most, if it cannot be delivered.
+    /// How long a record is kept; one of a destination at most, if it cannot be delivered. One for replicas
+    /// is kept until all have it.
     pub(crate) const fn retention_ms(&self) -> u64 {
         match self {
             Self::Stream(_) => STREAM_RETENTION_MS,
             Self::Destination(_) => DESTINATION_RETENTION_MS,
+            Self::Replication => u64::MAX,
         }
     }
 }
@@ -206,7 +212,7 @@ impl StreamRecord {
                 disabled_ms: log.closed_ms,
                 shards: log.shards.clone(),
             }),
-            Purpose::Destination(_) => None,
+            Purpose::Destination(_) | Purpose::Replication => None,
         };
         logs.iter().filter_map(record).collect()
     }
@@ -239,7 +245,7 @@ impl DestinationLogRecord {
                 closed_ms: log.closed_ms,
                 shards: log.shards.clone(),
             }),
-            Purpose::Stream(_) => None,
+            Purpose::Stream(_) | Purpose::Replication => None,
         };
         logs.iter().filter_map(record).collect()
     }
@@ -249,6 +255,34 @@ impl From<DestinationLogRecord> for ChangeLog {
     fn from(record: DestinationLogRecord) -> Self {
         let DestinationLogRecord { terms, opened_ms, closed_ms, shards } = record;
         Self { purpose: Purpose::Destination(terms), opened_ms, closed_ms, shards }
+    }
+}
+
+/// The stored form of a log that replicas follow.
+#[derive(PartialEq, Serialize, Deserialize)]
+pub(super) struct ReplicationLogRecord {
+    opened_ms: u64,
+    closed_ms: Option<u64>,
+    shards: Vec<Shard>,
+}
+
+impl ReplicationLogRecord {
+    /// Those of a table's replicas.
+    pub(super) fn of_replicas(logs: &[ChangeLog]) -> Vec<Self> {
+        let record = |log: &ChangeLog| match &log.purpose {
+            Purpose::Replication => {
+                Some(Self { opened_ms: log.opened_ms, closed_ms: log.closed_ms, shards: log.shards.clone() })
+            }
+            Purpose::Stream(_) | Purpose::Destination(_) => None,
+        };
+        logs.iter().filter_map(record).collect()
+    }
+}
+
+impl From<ReplicationLogRecord> for ChangeLog {
+    fn from(record: ReplicationLogRecord) -> Self {
+        let ReplicationLogRecord { opened_ms, closed_ms, shards } = record;
+        Self { purpose: Purpose::Replication, opened_ms, closed_ms, shards }
     }
 }
 

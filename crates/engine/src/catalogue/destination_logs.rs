@@ -9,7 +9,7 @@ impl Table {
     pub(crate) fn destination_logs(&self) -> impl Iterator<Item = (&ChangeLog, &DestinationTerms)> {
         self.logs.iter().filter_map(|log| match &log.purpose {
             Purpose::Destination(terms) => Some((log, terms)),
-            Purpose::Stream(_) => None,
+            Purpose::Stream(_) | Purpose::Replication => None,
         })
     }
 

@@ -10,7 +10,7 @@
 
 use bytes::Bytes;
 use keywright_semantics::error::{Error, ErrorKind};
-use keywright_semantics::messages::{backup as messages, destination, resource_policy};
+use keywright_semantics::messages::{backup as messages, destination, global, resource_policy};
 use keywright_store::{Snapshot, Store, StoreError, Transaction};
 
 use super::guard::{TableChange, format_key};
@@ -27,12 +27,16 @@ use crate::support::rows::each_row;
 const HISTORY: u8 = 4;
 /// The format of stores with tables that have Kinesis destinations: their writers must log changes for them.
 const DESTINATIONS: u8 = 5;
+/// The format of stores with tables that have replicas in other regions: their writers must write versions.
+const REPLICAS: u8 = 6;
 /// The newest format that this release knows.
-pub(super) const NEWEST: u8 = DESTINATIONS;
+pub(super) const NEWEST: u8 = REPLICAS;
 
 /// The format that a store must have for this table to be in it.
 fn needed_for(table: &Table) -> u8 {
-    if record::has_destinations(table) {
+    if record::has_replicas(table) {
+        REPLICAS
+    } else if record::has_destinations(table) {
         DESTINATIONS
     } else if record::has_history(table) {
         HISTORY
@@ -105,6 +109,9 @@ fn no_policy_yet(table: &str) -> Error {
 fn not_yet<'t>(records: impl Iterator<Item = &'t Table>) -> Error {
     let newest = records.max_by_key(|table| needed_for(table));
     let name = newest.map_or("", |table| &table.name);
+    if newest.is_some_and(record::has_replicas) {
+        return Error::new(ErrorKind::ResourceInUse, global::older_servers(name));
+    }
     if newest.is_some_and(record::has_destinations) {
         return Error::new(ErrorKind::ResourceInUse, destination::older_servers(name));
     }

@@ -16,6 +16,7 @@ mod guard;
 mod history;
 mod insights;
 mod key_map;
+mod membership;
 pub(crate) mod names;
 mod other_rows;
 mod policies;
@@ -23,6 +24,7 @@ mod policy_of;
 mod record;
 pub(crate) mod record_copy;
 mod refused;
+mod replicas;
 mod rows;
 mod shards;
 mod stored;
@@ -61,13 +63,14 @@ pub(crate) use history::{History, HistoryGeneration, RECOVERY_PERIOD_DAYS, Recov
 pub(crate) use insights::{InsightsPhase, InsightsState, Rule, RuleKind};
 pub(crate) use other_rows::OtherRows;
 pub(crate) use policies::{Governed, Policies};
+pub(crate) use replicas::{ClassOverride, IndexOverrides, Member, MemberStatus, Overrides, Replication};
 pub(crate) use rows::{backfill_key, next_id_key, progress_prefixes, ttl_fill_key};
 pub(crate) use shards::{NewLog, Succession};
 pub(crate) use stream::Stream;
 pub(crate) use stream_names::StreamName;
 pub(crate) use table::{
-    Backfill, ClassState, DoomedIndex, EncryptionState, IndexState, IndexStatus, ModeChanges, OnDemandLimits,
-    Seen, Table, TableStatus, Throughput, Warm, WarmJob, note_change, table_arn,
+    Backfill, ClassState, DoomedIndex, EncryptionState, IndexState, IndexStatus, KeyChange, ModeChanges,
+    OnDemandLimits, Seen, Table, TableStatus, Throughput, Warm, WarmJob, note_change, table_arn,
 };
 pub(crate) use ttl::{TtlGeneration, TtlState};
 
@@ -229,14 +232,15 @@ impl<S: Store> Catalogue<S> {
             .ok_or_else(|| self.missing(namespace, &table.name, messages::table_not_found(&table.name)))
     }
 
-    /// The table of an operation that changes or describes a setting of it: none while it is being restored.
+    /// The table of an operation that changes or describes a setting of it: none while it is being restored,
+    /// or filled as a replica.
     pub(crate) fn lookup_settled(
         &self,
         namespace: &Namespace,
         table: &TableRef,
     ) -> Result<Arc<Table>, Error> {
         let found = self.lookup_any(namespace, table)?;
-        if found.filling.is_some() {
+        if found.is_being_filled() {
             return Err(Error::new(ErrorKind::ResourceNotFound, messages::table_not_found(&table.name)));
         }
         Ok(found)
@@ -264,6 +268,13 @@ impl<S: Store> Catalogue<S> {
     /// Whether this release must not touch a table's rows.
     pub(crate) fn is_refused(&self, id: TableId) -> bool {
         self.read().refused.has(id)
+    }
+
+    /// How many tables ask for encryption by a key.
+    pub(crate) fn tables_with_key(&self) -> usize {
+        let cache = self.read();
+        let tables = cache.names.values().flat_map(|names| names.values());
+        tables.filter(|table| table.encryption.is_some()).count()
     }
 
     /// Sentences that name the tables which this release must not serve.
@@ -699,13 +710,16 @@ pub(crate) fn record_bytes(table: &Table) -> usize {
     record::encode(table).len()
 }
 
-/// A table's settings in their stored form, for a backup. Policies are not among them: a restored table has
-/// none.
+/// A table's settings in their stored form, for a backup. Policies and replicas are not among them: a
+/// restored table has none.
 pub(crate) fn stored_settings(table: &Table) -> Vec<u8> {
-    if table.policies == Policies::default() {
+    if table.policies == Policies::default() && !record::has_replicas(table) {
         return record::encode(table);
     }
-    record::encode(&Table { policies: Policies::default(), ..table.clone() })
+    let mut kept =
+        Table { policies: Policies::default(), replication: None, has_old_versions: false, ..table.clone() };
+    kept.logs.retain(|log| log.purpose != Purpose::Replication);
+    record::encode(&kept)
 }
 
 /// A table's settings in words.

@@ -15,7 +15,7 @@ impl Table {
     pub(crate) fn streams(&self) -> impl Iterator<Item = Stream<'_>> {
         self.logs.iter().filter_map(|log| match &log.purpose {
             Purpose::Stream(terms) => Some(Stream { terms, log }),
-            Purpose::Destination(_) => None,
+            Purpose::Destination(_) | Purpose::Replication => None,
         })
     }
 

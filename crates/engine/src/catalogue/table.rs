@@ -18,6 +18,7 @@ use super::filling::Filling;
 use super::history::History;
 use super::insights::Insights;
 use super::policies::Policies;
+use super::replicas::Replication;
 use super::stored::TableClassRecord;
 use super::ttl::TtlState;
 use crate::support::layout::{IndexId, TableId};
@@ -170,6 +171,23 @@ pub(crate) struct EncryptionState {
     pub key_arn: String,
 }
 
+/// A change of the key that encrypts a table, as reported while it is under way.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct KeyChange {
+    pub began_ms: u64,
+    pub until_ms: u64,
+    pub before: Option<EncryptionState>,
+}
+
+impl KeyChange {
+    /// Whether the table still shows the key that it had. The service shows it for 8 to 9 of 22 seconds
+    /// (observed).
+    pub(crate) fn shows_old_key(&self, now_ms: u64) -> bool {
+        let all_ms = self.until_ms.saturating_sub(self.began_ms);
+        now_ms < self.began_ms.saturating_add(all_ms.saturating_mul(2) / 5)
+    }
+}
+
 /// A section of a table's record that this release does not know and may ignore. It is written again as it
 /// was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -214,6 +232,8 @@ pub(crate) struct Table {
     pub ttl: TtlState,
     pub class: Option<ClassState>,
     pub encryption: Option<EncryptionState>,
+    /// The last change of it that took time.
+    pub key_change: Option<KeyChange>,
     pub deletion_protection: bool,
     pub deletion_protection_changed_ms: Option<u64>,
     pub tags: BTreeMap<String, String>,
@@ -229,6 +249,10 @@ pub(crate) struct Table {
     /// Only while a bulk put is at work.
     pub bulk_put: Option<BulkPutting>,
     pub policies: Policies,
+    /// The group of tables in several regions that it is a member of.
+    pub replication: Option<Replication>,
+    /// Whether versions of items that an earlier group left are to be purged.
+    pub has_old_versions: bool,
     /// Optional sections of the record that a later release wrote, in ascending order of their tags.
     pub later: Vec<LaterSection>,
     /// Not stored.
@@ -276,6 +300,7 @@ impl Table {
         assert!(self.ttl.enabled().is_some() || !self.ttl.filling, "only an enabled time to live is filled");
         self.logs.iter().for_each(ChangeLog::check);
         self.check_destinations();
+        self.check_replication();
         self.history.check();
         self.policies.check();
         assert!(
@@ -349,6 +374,12 @@ impl Table {
     /// The position of an index in `schema.indexes` and `states`.
     pub(crate) fn index_place(&self, name: &str) -> Option<usize> {
         self.schema.indexes.iter().position(|schema| schema.name == name)
+    }
+
+    /// Whether it is being filled from elsewhere, as a restored table or as a replica: to most operations on
+    /// settings it does not exist yet (observed).
+    pub(crate) fn is_being_filled(&self) -> bool {
+        self.filling.is_some() || self.is_joining()
     }
 
     /// Whether items may be read and written.

@@ -6,6 +6,7 @@ use keywright_semantics::limits::PARTITION_WRITE_UNITS_MAX;
 use keywright_store::{LogPosition, Store};
 
 use super::delivered;
+use super::replicated;
 use super::search;
 use super::settle::settle;
 use crate::catalogue::{ChangeLog, Purpose, RecordPlace, Shard, Succession, Table};
@@ -60,6 +61,8 @@ async fn forget_expired<S: Store>(engine: &Engine<S>, table: &Table, now_ms: u64
             }
             // The others are forgotten when they are delivered.
             Purpose::Destination(terms) => terms.is_discarded && closed_ms.is_some(),
+            // It closes when the last replica is gone.
+            Purpose::Replication => closed_ms.is_some(),
         }
     };
     let expired: Vec<u32> = with_logs(table).filter(is_expired).map(|(_, shard)| shard.number).collect();
@@ -94,6 +97,10 @@ fn due_succession<S: Store>(engine: &Engine<S>, table: &Table, now_ms: u64) -> O
     let growing = table.open_logs().filter(|log| may_grow(engine, log));
     growing.flat_map(|log| log.open_shards().map(move |shard| (log, shard))).find_map(|(log, shard)| {
         let open = log.open_shards().count();
+        // Places in a log for replicas are those of its one shard.
+        if log.purpose == Purpose::Replication {
+            return None;
+        }
         let room = usize::try_from(config.stream_shards_max).is_ok_and(|max| open < max);
         let units = engine.shard_loads().last_window_units(table.id, shard.number, now_ms);
         if room && units > hot_units && shard.first < shard.last {
@@ -115,11 +122,13 @@ fn may_grow<S: Store>(engine: &Engine<S>, log: &ChangeLog) -> bool {
 async fn trim<S: Store>(engine: &Engine<S>, table: &Table, now_ms: u64) -> Result<(), Error> {
     let snapshot = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
     for log in &table.logs {
-        if matches!(log.purpose, Purpose::Destination(_)) {
-            delivered::trim(engine, &snapshot, (table, log)).await?;
+        match log.purpose {
+            Purpose::Destination(_) => delivered::trim(engine, &snapshot, (table, log)).await?,
+            Purpose::Replication => replicated::trim(engine, &snapshot, table.id).await?,
+            Purpose::Stream(_) => {}
         }
     }
-    // What cannot be delivered is given up by who delivers: it is counted.
+    // What cannot be delivered is given up by those who deliver: it is counted.
     let of_streams = with_logs(table).filter(|(log, _)| matches!(log.purpose, Purpose::Stream(_)));
     for (log, shard) in of_streams {
         let Some(horizon_ms) = now_ms.checked_sub(log.purpose.retention_ms()) else { continue };

@@ -12,7 +12,7 @@
 //! | a stream's clients | keys, and the images of the stream's view, for a day | a log: `Purpose::Stream` |
 //! | triggers | the same: they are readers of the stream | the stream's log |
 //! | a Kinesis destination | keys and both images, until they are delivered, for a day | a log: `Purpose::Destination` |
-//! | replication | keys and versions, no images, until every replica has them | a log: a purpose to be added |
+//! | replicas | keys and versions, no images, until every replica has them | a log: `Purpose::Replication` |
 //! | history | the item before each change, found by key and stamp | undo rows; it needs no log |
 //!
 //! Each purpose has a log of its own, because a reader that is slow, or needs other images, must change
@@ -21,6 +21,7 @@
 pub(crate) mod delivered;
 mod maintain;
 pub(crate) mod record;
+pub(crate) mod replicated;
 pub(crate) mod search;
 pub(crate) mod settle;
 

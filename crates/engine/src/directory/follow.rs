@@ -12,6 +12,7 @@ use keywright_store::{Direction, Entry, Snapshot, Store, StoreError};
 use super::account::Account;
 use super::record::decode;
 use super::rows::{self, RowOf, epoch_key};
+use super::sealed::{Seals, is_sealed};
 use super::{Directory, Known};
 use crate::support::env::AccountId;
 use crate::support::fault;
@@ -69,6 +70,9 @@ impl<S: Store> Directory<S> {
         let stored = epoch(view.get(&epoch_key()).await?);
         if self.is_behind(stored) {
             self.reload(&view).await?;
+            if self.seals.are_on() {
+                self.seal_plain_rows().await?;
+            }
         }
         self.followed_ms.fetch_max(now_ms, Ordering::Relaxed);
         self.follows_done.store(number, Ordering::Release);
@@ -78,7 +82,7 @@ impl<S: Store> Directory<S> {
     /// Reads the accounts that have changed. The caller has the turn.
     pub(super) async fn reload(&self, view: &impl Snapshot) -> Result<(), DirectoryFault> {
         let stored = epoch(view.get(&epoch_key()).await?);
-        let read = read_all(view).await?;
+        let read = read_all(view, &self.seals).await?;
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
         let mut next = Known { epoch: stored, ..Known::default() };
         for (id, account) in read {
@@ -93,10 +97,13 @@ impl<S: Store> Directory<S> {
 }
 
 /// All accounts of a view.
-async fn read_all(view: &impl Snapshot) -> Result<BTreeMap<AccountId, Account>, DirectoryFault> {
+async fn read_all(
+    view: &impl Snapshot,
+    seals: &Seals,
+) -> Result<BTreeMap<AccountId, Account>, DirectoryFault> {
     let mut accounts: BTreeMap<AccountId, Account> = BTreeMap::new();
     let mut failed = None;
-    let take = |entry: &Entry| match take_row(&mut accounts, entry) {
+    let take = |entry: &Entry| match take_row(&mut accounts, seals, entry) {
         Ok(()) => ControlFlow::Continue(()),
         Err(error) => {
             failed = Some(error);
@@ -108,7 +115,29 @@ async fn read_all(view: &impl Snapshot) -> Result<BTreeMap<AccountId, Account>, 
     failed.map_or(Ok(accounts), Err)
 }
 
-fn take_row(accounts: &mut BTreeMap<AccountId, Account>, entry: &Entry) -> Result<(), DirectoryFault> {
+/// The keys of rows with secrets that are not sealed.
+pub(super) async fn plain_rows(view: &impl Snapshot) -> Result<Vec<Bytes>, StoreError> {
+    let mut found = Vec::new();
+    let take = |entry: &Entry| {
+        let has_secrets = match rows::read(&entry.key) {
+            Some((_, row)) => row != RowOf::Changed,
+            None => entry.key == rows::session_key_key(),
+        };
+        if has_secrets && !is_sealed(&entry.value) {
+            found.push(entry.key.clone());
+        }
+        ControlFlow::Continue(())
+    };
+    let range = prefix_range(vec![Space::Principals.byte()]);
+    each_row_until(view, (range, Direction::Forward), take).await?;
+    Ok(found)
+}
+
+fn take_row(
+    accounts: &mut BTreeMap<AccountId, Account>,
+    seals: &Seals,
+    entry: &Entry,
+) -> Result<(), DirectoryFault> {
     let Some((id, row)) = rows::read(&entry.key) else { return Ok(()) };
     let unreadable = || {
         DirectoryFault::Row(format!(
@@ -120,10 +149,12 @@ fn take_row(accounts: &mut BTreeMap<AccountId, Account>, entry: &Entry) -> Resul
     match row {
         RowOf::Changed => account.changed = epoch(Some(entry.value.clone())),
         RowOf::Entity(kind, name) => {
-            account.entities.insert((kind, name), Arc::new(decode(&entry.value).ok_or_else(unreadable)?));
+            let row = seals.opened(&entry.key, &entry.value).map_err(DirectoryFault::Row)?;
+            account.entities.insert((kind, name), Arc::new(decode(&row).ok_or_else(unreadable)?));
         }
         RowOf::Policy(name) => {
-            account.policies.insert(name, Arc::new(decode(&entry.value).ok_or_else(unreadable)?));
+            let row = seals.opened(&entry.key, &entry.value).map_err(DirectoryFault::Row)?;
+            account.policies.insert(name, Arc::new(decode(&row).ok_or_else(unreadable)?));
         }
     }
     Ok(())

@@ -6,14 +6,17 @@
 //!
 //! - `record`: what is stored; `rows`: under which keys.
 //! - `account`: one account in memory, and a draft of its next state.
-//! - `follow`: how the copy follows the store.
+//! - `follow`: how the copy follows the store. `sealed`: rows with secrets, in a store that others can read.
+//! - `naming`: users and roles in policies, by id where they are stored and by ARN where they are shown.
 //!
 //! It does not know operations, quotas, or how policies are judged.
 
 mod account;
 mod follow;
+mod naming;
 mod record;
 mod rows;
+mod sealed;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -27,6 +30,7 @@ use keywright_semantics::iam::names::{Kind, folded};
 use keywright_store::{CommitError, Store, Transaction};
 use tokio::sync::Mutex as AsyncMutex;
 
+use crate::support::config::RowSeal;
 use crate::support::env::{AccountId, Env};
 use crate::support::fault;
 
@@ -36,6 +40,7 @@ pub(crate) use follow::DirectoryFault;
 use record::encode;
 pub(crate) use record::{Entity, ManagedPolicy, Part, StoredKey, Version, characters};
 use rows::{RowOf, epoch_key, session_key_key};
+use sealed::{Seals, is_sealed};
 
 /// Tries of a commit that meets another one.
 const TRIES_MAX: u32 = 20;
@@ -83,6 +88,7 @@ impl Known {
 /// The directory over a store.
 pub(crate) struct Directory<S: Store> {
     store: S,
+    seals: Seals,
     known: RwLock<Known>,
     /// Held by each change and each reading of the store.
     turn: AsyncMutex<()>,
@@ -97,9 +103,14 @@ pub(crate) struct Directory<S: Store> {
 
 impl<S: Store> Directory<S> {
     /// The directory of a store that has been read.
-    pub(crate) async fn open(store: S, now_ms: u64) -> Result<Self, DirectoryFault> {
+    pub(crate) async fn open(
+        store: S,
+        seal: Option<Arc<dyn RowSeal>>,
+        now_ms: u64,
+    ) -> Result<Self, DirectoryFault> {
         let directory = Self {
             store,
+            seals: Seals::new(seal),
             known: RwLock::default(),
             turn: AsyncMutex::default(),
             follows_begun: AtomicU64::new(0),
@@ -109,7 +120,37 @@ impl<S: Store> Directory<S> {
             uses: Mutex::default(),
         };
         directory.follow(now_ms).await?;
+        if directory.seals.are_on() {
+            directory.seal_plain_rows().await?;
+        }
         Ok(directory)
+    }
+
+    /// Seals what a process without a key has written. The epoch rises, so that such a process reads
+    /// the sealed rows, and refuses, before it writes again.
+    async fn seal_plain_rows(&self) -> Result<(), DirectoryFault> {
+        let keys = follow::plain_rows(&self.store.snapshot().await?).await?;
+        for key in keys {
+            for _ in 0..TRIES_MAX {
+                let (mut txn, rows) = self.store.begin_with(&[key.clone(), epoch_key()]).await?;
+                let mut rows = rows.into_iter();
+                let Some(row) = rows.next().flatten().filter(|row| !is_sealed(row)) else {
+                    break;
+                };
+                let epoch = follow::epoch(rows.next().flatten()) + 1;
+                txn.put(epoch_key(), Bytes::copy_from_slice(&epoch.to_be_bytes()));
+                txn.put(key.clone(), self.seals.stored(&key, row));
+                match txn.commit().await {
+                    Ok(_version) => break,
+                    Err(CommitError::Conflict) => {}
+                    Err(CommitError::Failed(error)) => return Err(error.into()),
+                    Err(CommitError::TooLarge | CommitError::Unknown) => {
+                        return Err(DirectoryFault::Row("a row with secrets could not be sealed".to_owned()));
+                    }
+                }
+            }
+        }
+        Ok(())
     }
 
     fn known(&self) -> RwLockReadGuard<'_, Known> {
@@ -131,6 +172,11 @@ impl<S: Store> Directory<S> {
         self.known().accounts.contains_key(id)
     }
 
+    /// How many users all accounts have together.
+    pub(crate) fn user_count(&self) -> usize {
+        self.known().accounts.values().map(|account| account.count(Kind::User)).sum()
+    }
+
     /// The account and the user of an access key.
     pub(crate) fn key(&self, id: &str) -> Option<(Arc<Account>, Arc<Entity>)> {
         let known = self.known();
@@ -140,12 +186,15 @@ impl<S: Store> Directory<S> {
         Some((Arc::clone(account), Arc::clone(user)))
     }
 
-    /// The ARNs of those users and roles of all accounts that have one of these ids.
-    pub(crate) fn arns_of(&self, ids: &BTreeSet<String>) -> BTreeMap<String, String> {
+    /// The ARNs of those users and roles of all accounts that have one of these ids, by account and id.
+    pub(crate) fn arns_of(&self, ids: &BTreeSet<String>) -> BTreeMap<(AccountId, String), String> {
         let known = self.known();
         let all = known.accounts.values().flat_map(|account| account.all().map(move |one| (account, one)));
         let wanted = all.filter(|(_, entity)| ids.contains(&entity.id));
-        wanted.map(|(account, entity)| (entity.id.clone(), entity.arn(account.id.as_str()))).collect()
+        let named = wanted.map(|(account, entity)| {
+            ((account.id.clone(), entity.id.clone()), entity.arn(account.id.as_str()))
+        });
+        named.collect()
     }
 
     /// Notes that a key was used, once a minute.
@@ -177,7 +226,14 @@ impl<S: Store> Directory<S> {
             let (mut txn, rows) = begun.map_err(|error| failed(&fault::storage(&error)))?;
             let stored = follow::epoch(rows.into_iter().next().flatten());
             if self.is_behind(stored) {
-                self.reload(&txn).await.map_err(|fault| failed(&fault.into()))?;
+                let fault_of = |fault: DirectoryFault| failed(&fault.into());
+                self.reload(&txn).await.map_err(fault_of)?;
+                if self.seals.are_on() {
+                    // It commits on its own, and in some stores this transaction would stand in its way.
+                    drop(txn);
+                    self.seal_plain_rows().await.map_err(fault_of)?;
+                    continue;
+                }
             }
             let mut draft = Draft::new(Account::clone(&self.account(id)));
             let result = make(&mut draft)?;
@@ -186,7 +242,7 @@ impl<S: Store> Directory<S> {
             if touched.is_empty() {
                 return Ok(result);
             }
-            write(&mut txn, &account, &touched, epoch);
+            write(&mut txn, &self.seals, (&account, &touched), epoch);
             self.is_uncertain.store(true, Ordering::Release);
             match txn.commit().await {
                 Ok(_version) => {
@@ -214,13 +270,15 @@ impl<S: Store> Directory<S> {
             let begun = self.store.begin_with(&[session_key_key()]).await;
             let (mut txn, rows) = begun.map_err(|error| fault::storage(&error))?;
             if let Some(row) = rows.into_iter().next().flatten() {
+                let row = self.seals.opened(&session_key_key(), &row).map_err(DirectoryFault::Row)?;
                 return SessionKey::try_from(&row[..]).map_err(|_| fault::internal());
             }
             let mut made = SessionKey::default();
             for half in made.chunks_mut(16) {
                 half.copy_from_slice(&env.random_u128().to_be_bytes());
             }
-            txn.put(session_key_key(), Bytes::copy_from_slice(&made));
+            let stored = self.seals.stored(&session_key_key(), Bytes::copy_from_slice(&made));
+            txn.put(session_key_key(), stored);
             match txn.commit().await {
                 Ok(_version) => return Ok(made),
                 Err(CommitError::Conflict) => {}
@@ -233,7 +291,12 @@ impl<S: Store> Directory<S> {
 }
 
 /// Writes the rows of an account that differ.
-fn write(txn: &mut impl Transaction, account: &Account, touched: &BTreeSet<RowOf>, epoch: u64) {
+fn write(
+    txn: &mut impl Transaction,
+    seals: &Seals,
+    (account, touched): (&Account, &BTreeSet<RowOf>),
+    epoch: u64,
+) {
     let row = Bytes::copy_from_slice(&epoch.to_be_bytes());
     txn.put(epoch_key(), row.clone());
     txn.put(rows::key(&account.id, &RowOf::Changed), row);
@@ -247,7 +310,10 @@ fn write(txn: &mut impl Transaction, account: &Account, touched: &BTreeSet<RowOf
             RowOf::Policy(name) => account.policies.get(name).map(|policy| encode(&**policy)),
         };
         match row {
-            Some(row) => txn.put(key, row),
+            Some(row) => {
+                let stored = seals.stored(&key, row);
+                txn.put(key, stored);
+            }
             None => txn.delete(key),
         }
     }

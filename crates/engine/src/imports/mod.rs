@@ -226,6 +226,7 @@ pub(crate) async fn describe<S: Store>(
 ) -> Result<Response, Error> {
     check_caller(&request.import, &scope(namespace))?;
     let (transfer, job) = look(engine, namespace, &request.import).await?;
+    follow_end(engine, namespace, &transfer).await?;
     Ok(Response::DescribeImport(Box::new(described(&transfer, job.as_ref())?)))
 }
 
@@ -246,6 +247,9 @@ pub(crate) async fn list<S: Store>(
     let found = page(&view, (namespace, Kind::Import), token, request.limit, is_wanted).await?;
     let invalid = || Error::validation(messages::invalid_token(token.unwrap_or_default()));
     let found = found.ok_or_else(invalid)?;
+    for transfer in &found.transfers {
+        follow_end(engine, namespace, transfer).await?;
+    }
     let imports = found.transfers.iter().map(|transfer| described(transfer, None)).collect::<Result<_, _>>();
     Ok(Response::ListImports(ListImportsOutput { imports: imports?, next_token: found.next_token }))
 }
@@ -282,6 +286,22 @@ async fn look<S: Store>(
     let transfer = find(&view, namespace, &name).await?.ok_or_else(|| import_not_found(&arn.as_given))?;
     let job = jobs::find(&view, &arn.id).await?;
     Ok((transfer, job))
+}
+
+/// Reads the table of an import that has ended, if the copy in memory is older than the end: the commit that
+/// ends an import is in the store a moment before the table is ACTIVE in that copy, and a client that is
+/// shown the end may use the table.
+async fn follow_end<S: Store>(
+    engine: &Engine<S>,
+    namespace: &Namespace,
+    transfer: &Transfer,
+) -> Result<(), Error> {
+    let is_filling =
+        |table: &Arc<Table>| table.filling.as_ref().is_some_and(|filling| filling.job == transfer.id);
+    match engine.catalogue().find(namespace, &transfer.table_name).filter(is_filling) {
+        Some(table) if transfer.ended_ms.is_some() => engine.catalogue().refresh(table.id).await,
+        Some(_) | None => Ok(()),
+    }
 }
 
 /// An import as clients see it. While it is at work, its job has the counts.

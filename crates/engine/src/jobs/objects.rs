@@ -17,14 +17,15 @@
 //! - *Bulk put*: the caller lists the objects in the same way, and reads them in lanes side by side
 //!   ([`Engine::bulk_put_lanes`]). It gives the records of each lane to [`Engine::bulk_put`], and at last
 //!   writes reports of [`Engine::bulk_put_findings`]. [`Engine::end_bulk_put`] ends it.
-//! - *Delete*: the caller removes all objects of the backup, then [`Engine::end_deletion`].
+//! - *Delete*: [`Engine::begin_deletion`], the caller removes all objects of the backup, then
+//!   [`Engine::end_deletion`].
 //!
 //! Each of these takes the job as it was read, and gives `None` if it is not so any more: another process
 //! does the work, or the job has ended. Then the caller asks again.
 
 use bytes::Bytes;
 use keywright_semantics::error::Error;
-use keywright_store::{CommitError, Store, Transaction};
+use keywright_store::{CommitError, Snapshot as _, Store, Transaction};
 
 use super::bulk_put;
 use super::end::{end, failed};
@@ -34,7 +35,7 @@ use super::restore::{self, advance, target_of};
 use super::row::{self, Counts, Cursor, Job, Seal, Source, State, Work};
 use super::source;
 use super::transfer::end_transfer;
-use super::{FOLLOW_MS, LOOK_MAX, LOOK_MS};
+use super::{FOLLOW_MS, LOOK_MAX};
 use crate::catalogue::backup::{Backup, Items};
 use crate::catalogue::{OtherRows, Table, record_in, settings_in_words, stored_settings};
 use crate::history::as_of::{AsOf, OldItem};
@@ -47,6 +48,9 @@ use crate::support::rows::Budget;
 use crate::support::stamp::Stamp;
 use crate::transfers::row::{Status, Transfer};
 
+/// The time between two looks if nothing is known to be due. A caller that stops between a look and its work,
+/// or a job that nobody reports, delays work by this much at most.
+const LOOK_MS: u64 = 5_000;
 /// Rows of one page.
 const PAGE_ROWS_MAX: usize = 10_000;
 /// Tries of a commit that notes progress.
@@ -147,6 +151,18 @@ impl<S: Store> Engine<S> {
             }
         }
         Ok(found)
+    }
+
+    /// A job as it is now; `None` if it has ended or what it needs is gone. It is no look for jobs: what has
+    /// become due stays due.
+    pub async fn object_job(&self, id: &str) -> Result<Option<ObjectJob>, Error> {
+        let view = self.store().snapshot().await.map_err(|error| fault::storage(&error))?;
+        let found = view.get(&row::open_key(id)).await.map_err(|error| fault::storage(&error))?;
+        drop(view);
+        match found.as_deref().and_then(Job::decode) {
+            Some(job) => self.for_caller(job).await,
+            None => Ok(None),
+        }
     }
 
     /// The next rows of the backup that a job seals.
@@ -335,6 +351,17 @@ impl<S: Store> Engine<S> {
         let view = self.store().snapshot().await.map_err(|error| fault::storage(&error))?;
         let found = crate::catalogue::backup::find(&view, &job.namespace, &seal.backup).await?;
         Ok(found.is_none())
+    }
+
+    /// Notes that the objects of a deleted backup are being removed. Why an earlier attempt stopped stays.
+    pub async fn begin_deletion(&self, job: &ObjectJob) -> Result<Option<ObjectJob>, Error> {
+        let before = &job.job;
+        let waits_for = before.waits_for.clone();
+        let after = Job { waits_for, ..before.begun(self.env().now_ms()) };
+        if after != *before && !self.replace(before, &after, &[]).await? {
+            return Ok(None);
+        }
+        self.for_caller(after).await
     }
 
     /// Ends a job whose objects are removed.

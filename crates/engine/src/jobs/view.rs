@@ -6,9 +6,11 @@ use keywright_store::{Snapshot, Store};
 use super::bulk_put::{lanes_of, sum};
 use super::rollback::RollbackCounts;
 use super::row::{self, Counts, Job, State, Work};
+use super::transfer::name_of;
 use crate::state::Engine;
 use crate::support::env::{AccountId, Namespace, Region};
 use crate::support::fault;
+use crate::transfers::row::find;
 
 /// What a job does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,6 +88,8 @@ pub struct JobView {
     pub items: u64,
     /// Bytes of these items.
     pub bytes: u64,
+    /// Records and objects that an import or bulk put could not take; none for other jobs.
+    pub errors: Option<u64>,
     /// What a rollback has done with each item so far.
     pub rollback: Option<RollbackCounts>,
     /// When it was asked for, in milliseconds since 1970.
@@ -140,6 +144,7 @@ impl From<Job> for JobView {
             waits_for: job.waits_for,
             items: job.counts.items,
             bytes: job.counts.bytes,
+            errors: None,
             rollback,
             created_ms: job.created_ms,
             started_ms: job.started_ms,
@@ -155,13 +160,29 @@ impl Job {
     }
 }
 
-/// Notes in an open job what its lanes have done, if it has any.
-async fn count(view: &impl Snapshot, job: &mut Job) -> Result<(), Error> {
-    if let Work::BulkPut(bulk_put) = job.work {
-        let (counts, usage) = sum(&lanes_of(view, &job.id, bulk_put.lanes).await?);
-        job.counts = Counts { items: counts.written, bytes: usage.table };
-    }
-    Ok(())
+/// The job as operators see it. What a bulk put has done stands in its lanes while it is open, and errors of
+/// one that ended in its transfer.
+async fn shown(view: &impl Snapshot, mut job: Job) -> Result<JobView, Error> {
+    let is_open = job.ended_ms.is_none();
+    let errors = match job.work {
+        Work::BulkPut(bulk_put) if is_open => {
+            let (counts, usage) = sum(&lanes_of(view, &job.id, bulk_put.lanes).await?);
+            job.counts = Counts { items: counts.written, bytes: usage.table };
+            Some(counts.failed)
+        }
+        Work::Import(import) if is_open => Some(import.reading.counts.failed),
+        Work::BulkPut(_) | Work::Import(_) => {
+            let name = name_of(&job);
+            let name = name.as_ref();
+            let transfer = match name {
+                Some(name) => find(view, &job.namespace(), name).await?,
+                None => None,
+            };
+            transfer.map(|transfer| transfer.counts.failed)
+        }
+        _ => None,
+    };
+    Ok(JobView { errors, ..JobView::from(job) })
 }
 
 impl<S: Store> Engine<S> {
@@ -170,23 +191,23 @@ impl<S: Store> Engine<S> {
     pub async fn jobs(&self, namespace: Option<&Namespace>, limit: usize) -> Result<Vec<JobView>, Error> {
         let view = self.store().snapshot().await.map_err(|error| fault::storage(&error))?;
         let mut jobs = row::open(&view, usize::MAX).await?;
-        for job in &mut jobs {
-            count(&view, job).await?;
-        }
         jobs.reverse();
         jobs.extend(row::ended(&view, usize::MAX).await?);
         jobs.retain(|job| namespace.is_none_or(|namespace| job.namespace() == *namespace));
         jobs.truncate(limit);
-        Ok(jobs.into_iter().map(JobView::from).collect())
+        let mut views = Vec::with_capacity(jobs.len());
+        for job in jobs {
+            views.push(shown(&view, job).await?);
+        }
+        Ok(views)
     }
 
     /// The job of an id; `None` if there is none, or no longer.
     pub async fn job(&self, id: &str) -> Result<Option<JobView>, Error> {
         let view = self.store().snapshot().await.map_err(|error| fault::storage(&error))?;
-        let mut found = row::find(&view, id).await?;
-        if let Some(job) = found.as_mut().filter(|job| job.ended_ms.is_none()) {
-            count(&view, job).await?;
+        match row::find(&view, id).await? {
+            Some(job) => shown(&view, job).await.map(Some),
+            None => Ok(None),
         }
-        Ok(found.map(JobView::from))
     }
 }

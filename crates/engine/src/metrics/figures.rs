@@ -177,6 +177,8 @@ pub(crate) struct TableFigures {
     pub indexes: Vec<(IndexId, String, Arm)>,
     pub operations: Vec<(&'static str, Facet, Box<OperationFigures>)>,
     pub events: TableEvents,
+    /// How long changes took to each replica, by its region: thousandths of a millisecond.
+    pub replication: Vec<(String, Cell)>,
 }
 
 /// What tells figures of one operation apart, in addition to the operation.
@@ -224,6 +226,18 @@ pub(crate) struct TableEvents {
 }
 
 impl TableFigures {
+    /// A change took so long until the replica in this region had it.
+    pub(crate) fn replicated(&mut self, region: &str, latency_ms: u64) {
+        let latency = latency_ms.saturating_mul(PER_UNIT);
+        if let Some((_, cell)) = self.replication.iter_mut().find(|(known, _)| known == region) {
+            cell.add(latency);
+        } else {
+            let mut cell = Cell::default();
+            cell.add(latency);
+            self.replication.push((region.to_owned(), cell));
+        }
+    }
+
     /// The figures of one operation.
     #[inline]
     pub(crate) fn operation(&mut self, name: &'static str, facet: &Facet) -> &mut OperationFigures {

@@ -91,6 +91,7 @@ fn begin(table: &Table, minute: u64) -> Box<TableFigures> {
         indexes: Vec::new(),
         operations: Vec::new(),
         events: TableEvents::default(),
+        replication: Vec::new(),
     })
 }
 

@@ -115,7 +115,7 @@ fn throttles_by(limit: Limit, direction: Direction) -> String {
 /// The unit of a metric of the namespace.
 pub(crate) fn unit(metric: &str) -> &'static str {
     match metric {
-        "SuccessfulRequestLatency" => "Milliseconds",
+        "ReplicationLatency" | "SuccessfulRequestLatency" => "Milliseconds",
         "ReturnedBytes" => "Bytes",
         _ if metric.ends_with("Utilization") => "Percent",
         _ => "Count",
@@ -202,6 +202,9 @@ pub(crate) fn points(figures: &TableFigures, naming: Naming, take: &mut dyn FnMu
             Facet::Verb(verb) => points.operation(&[table, operation, ("Verb", verb)], of_operation),
         }
     }
+    for (region, latency) in &figures.replication {
+        points.put("ReplicationLatency", &[table, ("ReceivingRegion", region)], *latency, None);
+    }
     let events = figures.events;
     points.events("ConditionalCheckFailedRequests", &[table], events.failed_conditions);
     points.events("TransactionConflict", &[table], events.conflicts);
@@ -210,5 +213,41 @@ pub(crate) fn points(figures: &TableFigures, naming: Naming, take: &mut dyn FnMu
         points.events(USER_ERRORS, &[table], events.user_errors);
         let throttled = figures.operations.iter().map(|(_, _, operation)| operation.throttled).sum();
         points.events(THROTTLED_REQUESTS, &[table], throttled);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::figures::TableEvents;
+    use super::*;
+
+    #[test]
+    fn latencies_of_replicas_have_a_series_for_each_region() {
+        let mut figures = TableFigures {
+            minute: 7,
+            account: "1".to_owned(),
+            region: "us-east-1".to_owned(),
+            name: "T".to_owned(),
+            base: Arm::default(),
+            indexes: Vec::new(),
+            operations: Vec::new(),
+            events: TableEvents::default(),
+            replication: Vec::new(),
+        };
+        figures.replicated("eu-west-1", 2);
+        figures.replicated("eu-west-1", 4);
+        figures.replicated("eu-west-2", 1);
+        let mut found = Vec::new();
+        points(&figures, Naming::Strict, &mut |point| found.push(point));
+        let dimensions = |region: &str| {
+            vec![("ReceivingRegion".to_owned(), region.to_owned()), (TABLE_NAME.to_owned(), "T".to_owned())]
+        };
+        let shown = |point: &Point| {
+            assert_eq!((point.series.metric.as_str(), point.minute), ("ReplicationLatency", 7));
+            (point.series.dimensions.clone(), point.cell.sum, point.cell.count)
+        };
+        let shown: Vec<_> = found.iter().map(shown).collect();
+        assert_eq!(shown, [(dimensions("eu-west-1"), 6_000, 2), (dimensions("eu-west-2"), 1_000, 1)]);
+        assert_eq!(unit("ReplicationLatency"), "Milliseconds");
     }
 }

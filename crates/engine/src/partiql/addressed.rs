@@ -26,15 +26,19 @@ impl<S: Store> Engine<S> {
     /// alone.
     pub fn addressed(&self, namespace: &Namespace, statement: &Statement) -> Option<Addressed> {
         let table = self.catalogue().find(namespace, &statement.table().name)?;
-        let key = &table.schema.key;
-        Some(match statement {
-            Statement::Select(select) => {
-                let key = match select.index.as_deref() {
-                    None => key,
-                    Some(name) => &table.schema.indexes.iter().find(|index| *index.name == *name)?.key,
-                };
-                of_select(key, select)
-            }
+        let key = match statement.key_index() {
+            None => &table.schema.key,
+            Some(name) => &table.schema.indexes.iter().find(|index| *index.name == *name)?.key,
+        };
+        Some(Addressed::of(key, statement))
+    }
+}
+
+impl Addressed {
+    /// What a statement addresses in a table or index of this key.
+    pub fn of(key: &KeySchema, statement: &Statement) -> Self {
+        match statement {
+            Statement::Select(select) => of_select(key, select),
             Statement::Exists(select) => named(key, select.condition.as_ref(), KeyForms::Equal),
             Statement::Update { condition, .. } | Statement::Delete { condition, .. } => {
                 named(key, condition.as_ref(), KeyForms::Equal)
@@ -42,9 +46,9 @@ impl<S: Store> Engine<S> {
             Statement::Insert { item, .. } => {
                 let values = |name: &str| item.get(name).cloned().into_iter().collect();
                 let values = key.partition.iter().map(|attribute| values(&attribute.name));
-                Addressed { partition_values: values.collect(), is_full_scan: false }
+                Self { partition_values: values.collect(), is_full_scan: false }
             }
-        })
+        }
     }
 }
 

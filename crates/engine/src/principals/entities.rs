@@ -44,7 +44,7 @@ pub(super) async fn create_role<S: Store>(
 ) -> Result<Response, Fault> {
     documents::check_trust(&new.trust)?;
     let NewRole { entity, trust, description, session_seconds_max } = new;
-    let trust = trust::stored(engine, &trust);
+    let trust = trust::stored(engine, id, (&trust, ""));
     let part = || Part::Role { trust: trust.clone(), description: description.clone(), session_seconds_max };
     create(engine, id, entity, part).await
 }
@@ -224,12 +224,11 @@ pub(super) async fn trust<S: Store>(
     document: String,
 ) -> Result<Response, Fault> {
     documents::check_trust(&document)?;
-    let document = trust::stored(engine, &document);
     let owner = Owner { kind: Kind::Role, name: name.to_owned() };
     let change = |draft: &mut Draft| {
         find(draft.account(), &owner)?;
         if let Part::Role { trust, .. } = &mut find_mut(draft, &owner)?.part {
-            trust.clone_from(&document);
+            *trust = trust::stored(engine, id, (&document, trust));
         }
         Ok(())
     };

@@ -7,6 +7,7 @@ use keywright_access::document::PolicyKind;
 use keywright_access::policies::{Policy, compiled_policy};
 use keywright_semantics::iam::names::{IamArn, Kind};
 use keywright_semantics::iam::request::{Owner, Request};
+use keywright_semantics::schema::KeySchema;
 use keywright_store::Store;
 
 use super::built_in;
@@ -126,6 +127,11 @@ impl<S: Store> Engine<S> {
         Some(FoundKey { secret: key.secret.clone(), user: found(&account, &user) })
     }
 
+    /// The account and name of the user of an access key, also of one that may not be used.
+    pub fn holder_of_key(&self, id: &str) -> Option<(AccountId, String)> {
+        self.directory().key(id).map(|(account, user)| (account.id.clone(), user.name.clone()))
+    }
+
     /// Notes that a user's key was used.
     pub fn note_key_use(&self, id: &str, (service, region): (&'static str, &str)) {
         self.directory().note_use(id, (service, region), self.env().now_ms());
@@ -202,6 +208,13 @@ impl<S: Store> Engine<S> {
         self.catalogue().find(namespace, table).map(|table| pairs(&table.tags)).unwrap_or_default()
     }
 
+    /// The names of a table's key attributes, in memory; none if there is no such table.
+    pub fn table_key(&self, namespace: &Namespace, table: &str) -> Vec<String> {
+        let found = self.catalogue().find(namespace, table);
+        let names = |key: &KeySchema| key.attributes().map(|attribute| attribute.name.clone()).collect();
+        found.map(|table| names(&table.schema.key)).unwrap_or_default()
+    }
+
     /// Whether a table or stream has a policy.
     pub fn has_resource_policies(&self) -> bool {
         self.catalogue().has_policies()
@@ -220,6 +233,11 @@ impl<S: Store> Engine<S> {
     /// Whether an account has a user, group, role or policy.
     pub fn holds_account(&self, account: &AccountId) -> bool {
         self.directory().holds(account)
+    }
+
+    /// How many users all accounts have together.
+    pub fn user_count(&self) -> usize {
+        self.directory().user_count()
     }
 
     /// Whether a user, a role or the role of a session of this ARN exists.

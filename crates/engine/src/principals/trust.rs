@@ -1,33 +1,38 @@
-//! Whom roles trust: a user or role is stored by its unique id, so that another one of its name is not
-//! trusted, and shown by its ARN as long as it exists (IAM user guide, element Principal).
+//! Whom roles trust, as it is stored and shown (`directory::naming`).
 //!
 //! It does not know who asks. Users and roles that do not exist when a policy is written stay named by ARN.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
-use keywright_access::document::rename_principals;
-use keywright_semantics::iam::names::{IamArn, Kind};
+use keywright_access::document::{account_and_id, rename_principals};
 use keywright_semantics::iam::response::{EntityView, Response};
 use keywright_store::Store;
 
 use crate::state::Engine;
 use crate::support::env::AccountId;
 
-/// The policy as it is stored.
-pub(super) fn stored<S: Store>(engine: &Engine<S>, trust: &str) -> String {
-    rename_principals(trust, |name| id_of(engine, name))
-}
-
-fn id_of<S: Store>(engine: &Engine<S>, arn: &str) -> Option<String> {
-    let arn = IamArn::parse(arn)?;
-    let kind = match arn.kind {
-        "user" => Kind::User,
-        "role" => Kind::Role,
-        _ => return None,
-    };
-    let account = engine.directory().account(&AccountId::from(arn.account));
-    let entity = account.entity(kind, arn.name)?;
-    (entity.name == arn.name && entity.path == arn.path).then(|| entity.id.clone())
+/// The policy of a role of this account as it is stored. An id without account is one that was shown: it
+/// means what it meant in the policy that it replaces, else an entity of the role's account.
+pub(super) fn stored<S: Store>(
+    engine: &Engine<S>,
+    account: &AccountId,
+    (trust, replaced): (&str, &str),
+) -> String {
+    let mut before = BTreeMap::new();
+    rename_principals(replaced, |name| {
+        if let Some((Some(account), id)) = account_and_id(name) {
+            before.insert(id.to_owned(), account.to_owned());
+        }
+        None
+    });
+    rename_principals(trust, |name| match account_and_id(name) {
+        Some((None, id)) => {
+            let account = before.get(id).map_or(account.as_str(), String::as_str);
+            Some(format!("{account}:{id}"))
+        }
+        Some((Some(_), _)) => None,
+        None => engine.directory().stored_name(name),
+    })
 }
 
 /// A response whose roles name those whom they trust by ARN.
@@ -39,19 +44,6 @@ pub(super) fn shown<S: Store>(engine: &Engine<S>, mut response: Response) -> Res
     };
     let mut trusts: Vec<&mut String> =
         views.iter_mut().filter_map(|view| view.role.as_mut()).map(|role| &mut role.trust).collect();
-    let mut ids = BTreeSet::new();
-    for trust in &trusts {
-        rename_principals(trust, |name| {
-            ids.insert(name.to_owned());
-            None
-        });
-    }
-    if ids.is_empty() {
-        return response;
-    }
-    let arns = engine.directory().arns_of(&ids);
-    for trust in &mut trusts {
-        **trust = rename_principals(trust, |name| arns.get(name).cloned());
-    }
+    engine.directory().show_policies(&mut trusts);
     response
 }

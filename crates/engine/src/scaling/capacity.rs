@@ -23,6 +23,7 @@ use crate::metrics::series::Place;
 use crate::state::Engine;
 use crate::support::env::{AccountId, Namespace, Region};
 use crate::tables;
+use crate::tables::replicas::ScaledWrites;
 
 /// After this time a table that is ready without the new capacity has not taken it.
 const LOST_MS: u64 = 60_000;
@@ -140,7 +141,7 @@ pub(super) async fn set<S: Store>(
     }
 }
 
-/// UpdateTable with one new number.
+/// UpdateTable with one new number. The reads of a replica are its own.
 async fn update<S: Store>(
     engine: &Engine<S>,
     place: &Place,
@@ -148,9 +149,19 @@ async fn update<S: Store>(
     present: Present,
     capacity: u64,
 ) -> Result<(), Error> {
-    let (read_units, write_units) = match id.direction {
-        Direction::Read => (capacity, present.other_units),
-        Direction::Write => (present.other_units, capacity),
+    let found = engine.catalogue().find(&namespace_of(place), &id.table);
+    let found = found.filter(|found| found.replication.is_some());
+    let (read_units, write_units) = match (id.direction, &found) {
+        (Direction::Read, Some(found)) => {
+            let reads = (id.index.as_deref(), capacity);
+            return Box::pin(tables::replicas::scale_reads(engine, found, reads)).await;
+        }
+        (Direction::Read, None) => (capacity, present.other_units),
+        // Another value of the group's reads would end overrides.
+        (Direction::Write, Some(found)) => {
+            (tables::replicas::shared_reads(engine, found, id.index.as_deref()), capacity)
+        }
+        (Direction::Write, None) => (present.other_units, capacity),
     };
     let units = Some(Throughput { read_units, write_units });
     let of_index = id.index.as_ref().map(|name| IndexUpdate::Update {
@@ -171,8 +182,11 @@ async fn update<S: Store>(
         deletion_protection: None,
         on_demand: None,
         warm: None,
+        disassociation_protection: None,
+        replicas: None,
     };
-    Box::pin(tables::update::run(engine, &namespace_of(place), &request)).await.map(|_response| ())
+    let request = (&request, &ScaledWrites::default());
+    Box::pin(tables::update::run(engine, &namespace_of(place), request)).await.map(|_response| ())
 }
 
 /// Ends a change that the table has taken, or has not taken for a long time. New capacity makes new

@@ -8,6 +8,7 @@ mod activities;
 mod alarms;
 mod capacity;
 mod policies;
+pub(crate) mod replicas;
 mod rows;
 mod scheduled;
 mod tags;
@@ -19,10 +20,14 @@ use std::sync::atomic::Ordering;
 
 use keywright_semantics::error::Error;
 use keywright_semantics::monitoring::document::TimeMs;
+use keywright_semantics::request::{ReplicaUpdates, UpdateTable};
+use keywright_semantics::response as answer;
 use keywright_semantics::scaling::fault::{Fault, FaultKind};
 use keywright_semantics::scaling::messages;
 use keywright_semantics::scaling::request::{Filter, Request};
 use keywright_semantics::scaling::response::Response;
+use keywright_semantics::scaling::target::TargetId;
+use keywright_semantics::throttle::Direction;
 use keywright_store::Store;
 
 use self::capacity::namespace_of;
@@ -34,6 +39,8 @@ use crate::support::env::{MINUTE_MS, Namespace};
 use crate::support::fault;
 use crate::support::rows::Pager;
 use crate::support::wake::NextWake;
+use crate::tables;
+use crate::tables::replicas::ScaledWrites;
 
 /// Over a shared store, the time between two looks at targets that other processes may have changed.
 const FOLLOW_MS: u64 = 5_000;
@@ -47,11 +54,12 @@ pub(crate) async fn execute<S: Store>(
     request: Request,
 ) -> Result<Response, Fault> {
     let place = place_of(namespace);
+    let changed = changed_target(&request);
     if engine.is_shared() {
         // Another process may have made the table.
         engine.catalogue().follow(engine.env().now_ms()).await.map_err(failed)?;
     }
-    match request {
+    let response = match request {
         Request::DeleteScalingPolicy(named) => policies::delete(engine, &place, named).await,
         Request::DeleteScheduledAction(named) => scheduled::delete(engine, &place, named).await,
         Request::DeregisterScalableTarget(target) => targets::deregister(engine, &place, target).await,
@@ -65,7 +73,78 @@ pub(crate) async fn execute<S: Store>(
         Request::RegisterScalableTarget(request) => targets::register(engine, &place, *request).await,
         Request::TagResource { arn, tags } => tags::add(engine, &place, &arn, tags).await,
         Request::UntagResource { arn, keys } => tags::remove(engine, &place, &arn, keys).await,
+    };
+    if let (Some(target), Ok(_)) = (changed, &response) {
+        replicas::follow(engine, namespace, &target).await?;
     }
+    response
+}
+
+/// The target whose bounds or policy a request changes.
+fn changed_target(request: &Request) -> Option<TargetId> {
+    match request {
+        Request::DeleteScalingPolicy(named) => Some(named.target.clone()),
+        Request::DeregisterScalableTarget(target) => Some(target.clone()),
+        Request::PutScalingPolicy(request) => Some(request.target.clone()),
+        Request::RegisterScalableTarget(request) => Some(request.target.clone()),
+        Request::DeleteScheduledAction(_)
+        | Request::DescribeScalableTargets(_)
+        | Request::DescribeScalingActivities(_)
+        | Request::DescribeScalingPolicies(_)
+        | Request::DescribeScheduledActions(_)
+        | Request::ListTagsForResource(_)
+        | Request::PutScheduledAction(_)
+        | Request::TagResource { .. }
+        | Request::UntagResource { .. } => None,
+    }
+}
+
+/// Executes an UpdateTable. A new replica depends on what policies scale, and is scaled as its source.
+pub(crate) async fn update_table<S: Store>(
+    engine: &Engine<S>,
+    namespace: &Namespace,
+    request: &UpdateTable,
+) -> Result<answer::Response, Error> {
+    let scaled = match &request.replicas {
+        Some(ReplicaUpdates::Create(_)) => scaled_writes(engine, namespace, &request.table.name).await?,
+        Some(
+            ReplicaUpdates::Update(_) | ReplicaUpdates::Delete { .. } | ReplicaUpdates::Disassociate { .. },
+        )
+        | None => ScaledWrites::default(),
+    };
+    if let Some(is_protected) = request.disassociation_protection {
+        return tables::replicas::protect(engine, namespace, (&request.table, is_protected)).await;
+    }
+    let response = tables::update::run(engine, namespace, (request, &scaled)).await?;
+    if let Some(ReplicaUpdates::Create(settings)) = &request.replicas {
+        let named = (request.table.name.as_str(), settings.region.as_str());
+        replicas::inherit(engine, namespace, named).await.map_err(internal)?;
+    }
+    Ok(response)
+}
+
+/// What policies scale of the write units of a table and its indexes.
+async fn scaled_writes<S: Store>(
+    engine: &Engine<S>,
+    namespace: &Namespace,
+    table: &str,
+) -> Result<ScaledWrites, Error> {
+    let mut scaled = ScaledWrites::default();
+    let Some(found) = engine.catalogue().find(namespace, table) else { return Ok(scaled) };
+    let place = place_of(namespace);
+    let indexes = found.schema.indexes.iter().map(|index| Some(index.name.clone()));
+    for index in std::iter::once(None).chain(indexes) {
+        let id = TargetId { table: table.to_owned(), index: index.clone(), direction: Direction::Write };
+        let target = rows::find(engine, &place, &id).await.map_err(internal)?;
+        if target.is_none_or(|target| target.policy.is_none()) {
+            continue;
+        }
+        match index {
+            None => scaled.table = true,
+            Some(index) => drop(scaled.indexes.insert(index)),
+        }
+    }
+    Ok(scaled)
 }
 
 /// Does what is due for the targets: ends changes of capacity, fires scheduled actions, moves capacity into

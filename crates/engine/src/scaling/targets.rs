@@ -17,7 +17,7 @@ use crate::metrics::series::Place;
 use crate::state::Engine;
 
 /// The role that is linked to the service (observed).
-fn role_arn(place: &Place) -> String {
+pub(super) fn role_arn(place: &Place) -> String {
     format!(
         "arn:aws:iam::{}:role/aws-service-role/dynamodb.application-autoscaling.amazonaws.com/\
          AWSServiceRoleForApplicationAutoScaling_DynamoDBTable",

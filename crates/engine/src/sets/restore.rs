@@ -396,7 +396,10 @@ fn renamed(source: Table, place: &Namespace, new: NewName<'_>, (id, now_ms): (Ta
         history: History::default(),
         filling: None,
         bulk_put: None,
+        key_change: None,
         policies: Policies::default(),
+        replication: None,
+        has_old_versions: false,
         // They may speak of the source alone.
         later: Vec::new(),
         ..source

@@ -3,6 +3,7 @@
 //! It knows no operation: `dispatch` runs those on it.
 
 pub(crate) mod admission;
+mod backlogs;
 pub(crate) mod branching;
 mod due;
 pub(crate) mod heat;
@@ -15,11 +16,13 @@ pub(crate) mod purge_progress;
 pub(crate) mod recount;
 pub(crate) mod scaling_schedule;
 pub(crate) mod shard_loads;
+pub(crate) mod shipping;
 pub(crate) mod stamps;
 pub(crate) mod stats;
 mod trial;
 pub(crate) mod trimmed_history;
 pub(crate) mod use_exchange;
+pub(crate) mod verification;
 
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -30,16 +33,18 @@ use keywright_semantics::messages::table as messages;
 use keywright_store::Store;
 use tokio::sync::Mutex as AsyncMutex;
 
-use crate::catalogue::{Catalogue, Table, record_bytes};
+use crate::catalogue::{Catalogue, OtherRows, Table, record_bytes};
 use crate::directory::Directory;
 use crate::insights::Insights;
 use crate::metrics::Metrics;
 use crate::metrics::series::Naming;
 use crate::support::config::EngineConfig;
 use crate::support::env::{AccountId, Env, Namespace, Region};
+use crate::support::fault;
 use crate::support::lane::{Lane, Pace, Presence};
 use crate::support::latch::Latches;
 use crate::support::layout::{IndexId, TableId};
+use crate::support::links::Links;
 use crate::support::observer::Observer;
 use branching::Branching;
 use due::DueWork;
@@ -52,14 +57,20 @@ use purge_progress::PurgeProgress;
 use recount::Recounting;
 use scaling_schedule::ScalingSchedule;
 use shard_loads::{ShardLoads, TrimTimes};
+use shipping::Shipping;
 use stamps::Stamps;
 use stats::Stats;
 
 pub use heat::{Heat, HotItem, HotKey, PartitionHeat};
 pub use keeping::KeepingFigures;
+pub use shipping::{ReplicaConflict, ShippingFigures};
 pub use trial::{Trial, TrialArm, TrialPart};
 use trimmed_history::TrimmedHistory;
 use use_exchange::UseExchange;
+use verification::Verifications;
+pub use verification::{
+    HeldState, ReplicaDifference, Verdict, Verification, VerificationFigures, VerifiedReplica,
+};
 
 use crate::throughput::Ledgers;
 
@@ -100,6 +111,8 @@ struct Shared<S: Store> {
     trimmed_history: TrimmedHistory,
     latches: Arc<Latches>,
     shard_loads: ShardLoads,
+    shipping: Shipping,
+    verifications: Verifications,
     trim_times: TrimTimes,
     next_expiry: NextExpiry,
     branching: Branching,
@@ -149,6 +162,8 @@ impl<S: Store> Engine<S> {
             trimmed_history: TrimmedHistory::default(),
             latches,
             shard_loads: ShardLoads::default(),
+            shipping: Shipping::default(),
+            verifications: Verifications::default(),
             trim_times: TrimTimes::default(),
             next_expiry: if is_shared { NextExpiry::shared() } else { NextExpiry::default() },
             branching: Branching::default(),
@@ -208,6 +223,14 @@ impl<S: Store> Engine<S> {
     /// The regions in which an account has a table of this name; at most `most`, in order.
     pub fn regions_of(&self, account: &AccountId, table: &str, most: usize) -> Vec<Region> {
         self.shared.catalogue.regions_of(account, table, most)
+    }
+
+    /// Whether there is a table of this name.
+    pub async fn has_table(&self, namespace: &Namespace, table: &str) -> Result<bool, Error> {
+        if self.is_shared() {
+            self.catalogue().follow(self.env().now_ms()).await?;
+        }
+        Ok(self.catalogue().find(namespace, table).is_some())
     }
 
     /// Whether this is the only handle: no request runs on the database.
@@ -311,26 +334,41 @@ impl<S: Store> Engine<S> {
         Pace::new(self.lane(), self.presence.as_ref())
     }
 
-    /// Changes a table's record for a client, unless the client has left before its turn came.
+    /// Changes a table's record for a client, unless the client has left before its turn came, or the record
+    /// grows while there is no room for definitions.
     pub(crate) async fn change_table<R>(
         &self,
         id: TableId,
         change: impl Fn(&mut Table) -> Result<R, Error>,
     ) -> Result<(Arc<Table>, R), Error> {
+        let only = |tables: &mut [Table], _: &mut OtherRows| {
+            let [table] = tables else { return Err(fault::internal()) };
+            change(table)
+        };
+        let (tables, result) = self.change_tables(&[id], only).await?;
+        let table = tables.into_iter().next().ok_or_else(fault::internal)?;
+        Ok((table, result))
+    }
+
+    /// The same for the records of several tables in one commit, which may write other rows too.
+    pub(crate) async fn change_tables<R>(
+        &self,
+        ids: &[TableId],
+        change: impl Fn(&mut [Table], &mut OtherRows) -> Result<R, Error>,
+    ) -> Result<(Vec<Arc<Table>>, R), Error> {
         let full = self.catalogue().record_bytes() >= self.config().record_bytes_max;
         let permit = || self.pace().check_presence();
-        let checked = |table: &mut Table| {
-            let before = full.then(|| table.clone());
-            let result = change(table)?;
-            match before {
-                Some(before) if record_bytes(table) > record_bytes(&before) => Err(Error::new(
-                    ErrorKind::LimitExceeded,
-                    messages::definitions_limit(self.config().record_bytes_max),
-                )),
-                _ => Ok(result),
+        let bytes = |tables: &[Table]| tables.iter().map(record_bytes).sum::<usize>();
+        let checked = |tables: &mut [Table], rows: &mut OtherRows| {
+            let before = if full { bytes(tables) } else { usize::MAX };
+            let result = change(tables, rows)?;
+            if full && bytes(tables) > before {
+                let text = messages::definitions_limit(self.config().record_bytes_max);
+                return Err(Error::new(ErrorKind::LimitExceeded, text));
             }
+            Ok(result)
         };
-        self.catalogue().change_if(id, permit, checked).await
+        self.catalogue().change_all(ids, &[], permit, checked).await
     }
 
     pub(crate) fn store(&self) -> &S {
@@ -344,6 +382,11 @@ impl<S: Store> Engine<S> {
     /// When this process opened the database.
     pub(crate) fn opened_ms(&self) -> u64 {
         self.shared.opened_ms
+    }
+
+    /// What is simulated on the way from region to region.
+    pub(crate) fn links(&self) -> &Links {
+        &self.shared.config.links
     }
 
     pub(crate) fn config(&self) -> &EngineConfig {
@@ -364,6 +407,16 @@ impl<S: Store> Engine<S> {
 
     pub(crate) fn shard_loads(&self) -> &ShardLoads {
         &self.shared.shard_loads
+    }
+
+    /// What is known of the changes that replicas send each other.
+    pub(crate) fn shipping(&self) -> &Shipping {
+        &self.shared.shipping
+    }
+
+    /// The verifications of replicas.
+    pub(crate) fn verifications(&self) -> &Verifications {
+        &self.shared.verifications
     }
 
     pub(crate) fn next_expiry(&self) -> &NextExpiry {

@@ -75,6 +75,8 @@ struct State {
     waiting: VecDeque<Counted>,
     recount: Option<Recount>,
     recounts_begun: u64,
+    /// The snapshot of each counter's last recount: it showed all commits up to this version.
+    recounted_at: BTreeMap<Counted, CommitVersion>,
 }
 
 /// A counter that is being recounted.
@@ -122,6 +124,13 @@ impl Stats {
             return;
         }
         let mut state = self.state();
+        // Its writer woke up late: a recount that ended meanwhile has counted the commit.
+        if !state.recounted_at.is_empty()
+            && let Some(snapshot) = state.recounted_at.get(&counted)
+            && !is_after(committed, *snapshot)
+        {
+            return;
+        }
         *state.tallies.entry(counted).or_default() += change;
         state.unwritten.insert(counted);
         if let Some(recount) = state.recount.as_mut().filter(|recount| recount.counted == counted) {
@@ -161,6 +170,7 @@ impl Stats {
         let mut state = self.state();
         state.tallies.remove(&counted);
         state.unwritten.remove(&counted);
+        state.recounted_at.remove(&counted);
         state.waiting.retain(|waiting| *waiting != counted);
         if state.recount.as_ref().is_some_and(|recount| recount.counted == counted) {
             state.recount = None;
@@ -212,8 +222,9 @@ impl Stats {
         assert!(found.rows >= 0, "a snapshot has no negative number of rows");
         assert!(found.bytes >= 0, "a snapshot has no negative number of bytes");
         let mut tally = found;
-        if let Changes::AfterSnapshot(_, since) = recount.changes {
+        if let Changes::AfterSnapshot(snapshot, since) = recount.changes {
             tally += since;
+            state.recounted_at.insert(recount.counted, snapshot);
         }
         // What the others counted is not counted twice.
         tally -= state.others.get(&recount.counted).copied().unwrap_or_default();
@@ -326,6 +337,19 @@ mod tests {
         stats.end_recount(number, rows(100));
         assert_eq!(stats.get(ITEMS), rows(110));
         assert!(stats.is_exact());
+    }
+
+    #[test]
+    fn a_commit_that_is_noted_after_the_recount_that_saw_it_is_counted_once() {
+        let stats = Stats::default();
+        stats.recount([ITEMS]);
+        let (number, _) = stats.begin_recount().expect("one waits");
+        stats.snapshot_taken(number, CommitVersion(5));
+        stats.end_recount(number, rows(100));
+        stats.add(ITEMS, rows(1), Committed::At(CommitVersion(5)));
+        assert_eq!(stats.get(ITEMS), rows(100));
+        stats.add(ITEMS, rows(2), Committed::At(CommitVersion(6)));
+        assert_eq!(stats.get(ITEMS), rows(102));
     }
 
     #[test]

@@ -38,6 +38,11 @@ impl Moment {
         self.settled_ms
     }
 
+    /// The newest commit.
+    pub(crate) const fn version(self) -> u64 {
+        self.version
+    }
+
     /// Begins a log, with a shard for each partition that the table's throughput needs.
     pub(crate) fn open_log(self, table: &mut Table, purpose: Purpose) {
         let shards = first_shards(table.throughput, self.shards_max);

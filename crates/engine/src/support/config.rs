@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use keywright_semantics::limits::{
-    EXPORT_WINDOW_MS_MIN, LOCAL_COLLECTION_BYTES_MAX, STREAM_SHARD_OPEN_MS_MAX, TABLES_MAX,
+    EXPORT_WINDOW_MS_MIN, LOCAL_COLLECTION_BYTES_MAX, SOURCE_REGION_MS, STREAM_SHARD_OPEN_MS_MAX, TABLES_MAX,
 };
 
 use crate::support::image_memory::ImageMemory;
 use crate::support::lane::Lane;
+use crate::support::links::Links;
 use crate::support::observer::{Observer, Unobserved};
 use crate::support::throughput::ThroughputConfig;
 
@@ -41,14 +42,42 @@ pub enum CountedTogether {
     Everything,
 }
 
+/// Thirty days.
+const REPLICA_LOST_MS: u64 = 30 * 24 * 60 * 60 * 1000;
+/// Some fifteen million changes.
+const BACKLOG_BYTES_MAX: u64 = 1024 * 1024 * 1024;
+/// A week.
+const VERIFICATION_INTERVAL_MS: u64 = 7 * 24 * 60 * 60 * 1000;
+
 /// Jobs of each kind that one process works on at a time; further ones wait.
 const JOB_THREADS: usize = 2;
+
+/// Seals rows with secrets, in a store that others can read. What a sealed row says is known to those who
+/// have the same key, and it is good for its own key of the store alone.
+pub trait RowSeal: std::fmt::Debug + Send + Sync {
+    /// Seals a row.
+    fn seal(&self, key: &[u8], row: &[u8]) -> Vec<u8>;
+
+    /// The row; `None` if it was sealed under another key, or changed.
+    fn open(&self, key: &[u8], sealed: &[u8]) -> Option<Vec<u8>>;
+}
 
 /// Settings of one engine.
 #[derive(Clone, Debug)]
 pub struct EngineConfig {
+    /// Seals users, groups, roles and policies with their secrets, and the key of sessions.
+    pub secrets: Option<Arc<dyn RowSeal>>,
     /// How long a table or index stays CREATING, UPDATING or DELETING beyond the work itself.
     pub transition_ms: u64,
+    /// For how long a region that a new replica was filled from cannot be removed; the service's time is a
+    /// day.
+    pub source_region_ms: u64,
+    /// How often a table is compared with its replicas; `None`: only when somebody asks for it.
+    pub verification_interval_ms: Option<u64>,
+    /// After this time without reaching a replica it is lost.
+    pub replica_lost_ms: u64,
+    /// How many bytes of a table's log may wait for a replica; beyond them all rows are sent to it.
+    pub backlog_bytes_max: u64,
     /// The size beyond which an item collection of a table with local indexes must not grow.
     pub item_collection_bytes_max: u64,
     /// Tables that one account may have in one region.
@@ -87,6 +116,8 @@ pub struct EngineConfig {
     pub strict_metrics: bool,
     /// Runs long computations.
     pub lane: Arc<Lane>,
+    /// What is simulated on the way from region to region.
+    pub links: Arc<Links>,
     /// Memory for the images of large items that are being written.
     pub images: Arc<ImageMemory>,
     /// Receives what requests consume.
@@ -98,7 +129,12 @@ pub struct EngineConfig {
 impl Default for EngineConfig {
     fn default() -> Self {
         Self {
+            secrets: None,
             transition_ms: 0,
+            source_region_ms: SOURCE_REGION_MS,
+            replica_lost_ms: REPLICA_LOST_MS,
+            backlog_bytes_max: BACKLOG_BYTES_MAX,
+            verification_interval_ms: Some(VERIFICATION_INTERVAL_MS),
             item_collection_bytes_max: LOCAL_COLLECTION_BYTES_MAX,
             tables_max: TABLES_MAX,
             record_bytes_max: RECORD_BYTES_MAX,
@@ -116,6 +152,7 @@ impl Default for EngineConfig {
             seals: false,
             strict_metrics: false,
             lane: Arc::default(),
+            links: Arc::default(),
             images: Arc::default(),
             observer: Arc::new(Unobserved),
             throughput: ThroughputConfig::default(),

@@ -68,6 +68,9 @@ spaces! {
     Destinations = 0x19, "deliveries to destinations";
     TriggerPlaces = 0x1a, "places of triggers";
     Principals = 0x1b, "principals";
+    Versions = 0x1c, "versions of replicated items";
+    Tombstones = 0x1d, "deleted replicated items";
+    ReplicaCursors = 0x1e, "places of replicas";
 }
 
 /// What becomes of a space's rows. Purge, branch, copy and the reports about damaged files read it, and
@@ -140,8 +143,12 @@ impl Space {
             Self::Stats => of_table(Branched::Nothing, Written::Freely, OfProcessesToSharedStores),
             // A branch begins with limits of its own, and with nothing observed.
             Self::Throughput | Self::Insights => of_table(Branched::Nothing, Written::Freely, Always),
-            // A branch begins without history.
-            Self::History | Self::ItemStamps => of_table(Branched::Nothing, Written::Guarded, Always),
+            // A branch begins without history, and is in no group of replicas.
+            Self::History | Self::ItemStamps | Self::Versions | Self::Tombstones => {
+                of_table(Branched::Nothing, Written::Guarded, Always)
+            }
+            // The places of records are others in a copy of the store: there, replicas are compared anew.
+            Self::ReplicaCursors => of_table(Branched::Nothing, Written::Freely, Never),
             Self::Catalogue
             | Self::Tokens
             | Self::Metrics
@@ -195,7 +202,7 @@ pub(crate) const fn all_rows() -> KeyRange {
 }
 
 /// A table's number. It is never reused, so a new table with an old name sees no row of the old one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub(crate) struct TableId(pub u64);
 
 /// An index's number within its table. It is never reused.

@@ -78,6 +78,17 @@ impl Stamp {
         Self(self.0.checked_add(1).expect("stamps do not run out"))
     }
 
+    /// The stamp that is so many steps later.
+    pub(crate) const fn plus(self, steps: u64) -> Self {
+        Self(self.0.checked_add(steps).expect("stamps do not run out"))
+    }
+
+    /// The stamp as a clock that is ahead by so much, or behind, would have drawn it.
+    pub(crate) const fn shifted(self, ms: i64) -> Self {
+        let shifted_ms = self.ms().saturating_add_signed(ms);
+        Self(Self::first_of(shifted_ms).0 | self.count())
+    }
+
     /// The stored form: bytes in the order of stamps.
     pub(crate) const fn to_bytes(self) -> [u8; 8] {
         self.0.to_be_bytes()

@@ -135,7 +135,7 @@ impl<S: Store> Engine<S> {
         for (place, copy) in copies.iter_mut().enumerate() {
             copy.copied_bytes = Some(if place == 0 { allowance.used() } else { 0 });
         }
-        self.catalogue().abandon(copies.into_iter().map(without_stream));
+        self.catalogue().abandon(copies.into_iter().map(without_logs));
         Err(fault)
     }
 
@@ -188,17 +188,19 @@ fn is_settled(table: &Table) -> bool {
         && table.states.iter().all(|state| state.status == IndexStatus::Active && state.backfill.is_none())
 }
 
-fn without_stream(table: Table) -> Table {
+fn without_logs(table: Table) -> Table {
     Table {
         stream: StreamState::default(),
         logs: Vec::new(),
         next_shard: 1,
         destinations: Destinations::default(),
+        replication: None,
+        has_old_versions: false,
         ..table
     }
 }
 
-/// The record of a table's copy. It has no stream yet, and no destination.
+/// The record of a table's copy. It has no stream yet, no destination and no replica.
 pub(crate) fn copy_of(source: &Table, to: &Namespace, id: TableId, public_id: &str, now_ms: u64) -> Table {
     let mut copy = Table {
         id,
@@ -213,12 +215,13 @@ pub(crate) fn copy_of(source: &Table, to: &Namespace, id: TableId, public_id: &s
         history: History::default(),
         filling: None,
         bulk_put: None,
+        key_change: None,
         // They are about the source.
         policies: Policies::default(),
         doomed_indexes: Vec::new(),
         // They may be ignored, and may speak of the source alone.
         later: Vec::new(),
-        ..without_stream(source.clone())
+        ..without_logs(source.clone())
     };
     // Rows of earlier generations are not copied.
     copy.ttl.doomed.clear();

@@ -3,6 +3,7 @@
 use keywright_semantics::error::{Error, ErrorKind};
 use keywright_semantics::limits::TABLE_UNITS_MAX;
 use keywright_semantics::messages::{backup, table as messages};
+use keywright_semantics::request::create_table::EncryptionKey;
 use keywright_semantics::request::parts::BillingMode;
 use keywright_semantics::request::{
     CreateTable, NewIndex, OnDemandThroughput, Throughput as Units, WarmThroughput,
@@ -47,7 +48,7 @@ pub(crate) async fn run<S: Store>(
     let public_id = uuid(engine.env().random_u128());
     let transition_ms = engine.config().transition_ms;
     let moment = streams::Moment::now(engine).await?;
-    let policies = policies::of_new_table(request.policy.as_ref(), now_ms)?;
+    let policies = policies::of_new_table(engine, request.policy.as_ref(), now_ms)?;
     if request.policy.is_some() {
         engine.catalogue().check_knows_policies(&request.name).await?;
     }
@@ -209,7 +210,7 @@ pub(crate) fn new_table(namespace: &Namespace, request: &CreateTable, id: TableI
         destinations: Destinations::default(),
         ttl: TtlState::default(),
         class: request.class.map(|class| ClassState { class, changed_ms: None }),
-        encryption: request.encryption.as_ref().map(|key| encryption_state(key.key_id.as_deref(), namespace)),
+        encryption: request.encryption.as_ref().map(|key| encryption_state(key, namespace)),
         deletion_protection: request.deletion_protection,
         deletion_protection_changed_ms: None,
         tags: request.tags.clone(),
@@ -220,7 +221,10 @@ pub(crate) fn new_table(namespace: &Namespace, request: &CreateTable, id: TableI
         history: History::default(),
         filling: None,
         bulk_put: None,
+        key_change: None,
         policies: Policies::default(),
+        replication: None,
+        has_old_versions: false,
         later: Vec::new(),
         seen: Seen::default(),
     }
@@ -259,9 +263,9 @@ pub(super) fn warm_state(asked: WarmThroughput, units: Option<Units>) -> Warm {
     }
 }
 
-/// A KMS key's ARN: as given, or one made from the key id or alias in the caller's account.
-pub(super) fn encryption_state(key_id: Option<&str>, namespace: &Namespace) -> EncryptionState {
-    let key_arn = match key_id {
+/// A KMS key's ARN: as KMS says or as given, or one made from the key id or alias in the caller's account.
+pub(super) fn encryption_state(key: &EncryptionKey, namespace: &Namespace) -> EncryptionState {
+    let key_arn = match key.found_arn.as_deref().or(key.key_id.as_deref()) {
         Some(arn) if arn.starts_with("arn:") => arn.to_owned(),
         Some(alias) if alias.starts_with("alias/") => {
             format!("arn:aws:kms:{}:{}:{alias}", namespace.region, namespace.account)

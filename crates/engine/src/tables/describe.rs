@@ -10,21 +10,23 @@ use keywright_semantics::request::parts::{BillingMode, ProjectionType, SseType};
 use keywright_semantics::response::{
     BillingModeSummary, DescribeLimitsOutput, Endpoint, GlobalSecondaryIndexDescription,
     IndexStatus as IndexStatusName, LocalSecondaryIndexDescription, OnDemandThroughputDescription,
-    ProjectionDescription, ProvisionedThroughputDescription, Response, RestoreSummary, SseDescription,
-    StreamSpecification, TableClassSummary, TableDescription, TableStatus as TableStatusName, TimestampMs,
-    WarmThroughputDescription,
+    ProjectionDescription, ProvisionedThroughputDescription, ReplicaDescription, ReplicaIndexDescription,
+    ReplicaStatus, Response, RestoreSummary, SseDescription, StreamSpecification, TableClassSummary,
+    TableDescription, TableStatus as TableStatusName, TimestampMs, WarmThroughputDescription,
 };
 use keywright_semantics::schema::{IndexKind, IndexSchema, Projection};
 use keywright_store::Store;
 
 use crate::catalogue::names::{index_status_name, key_schema, status_name};
 use crate::catalogue::{
-    Backfill, EncryptionState, Filling, IndexState, IndexStatus, OnDemandLimits, Table, TableStatus,
-    Throughput, Warm,
+    Backfill, EncryptionState, Filling, IndexState, IndexStatus, Member, MemberStatus, OnDemandLimits, Table,
+    TableStatus, Throughput, Warm,
 };
 use crate::state::Engine;
 use crate::state::stats::{Counted, Stats};
 use crate::support::env::Namespace;
+use crate::support::links::Links;
+use crate::support::simulation::Inaccessible;
 
 /// The warm throughput of a new on-demand table (developer guide: on-demand capacity mode).
 pub(crate) const INITIAL_ON_DEMAND: Warm =
@@ -59,12 +61,13 @@ pub(crate) fn endpoints(namespace: &Namespace) -> Response {
 #[derive(Clone, Copy)]
 pub(crate) struct View<'a> {
     stats: &'a Stats,
+    links: &'a Links,
     now_ms: u64,
 }
 
 impl<'a> View<'a> {
     pub(crate) fn of<S: Store>(engine: &'a Engine<S>) -> Self {
-        Self { stats: engine.stats(), now_ms: engine.env().now_ms() }
+        Self { stats: engine.stats(), links: engine.links(), now_ms: engine.env().now_ms() }
     }
 }
 
@@ -77,7 +80,7 @@ pub(crate) fn describe(table: &Table, view: View<'_>) -> TableDescription {
         attribute_definitions: Some(definitions(table)),
         table_name: table.name.clone(),
         key_schema: Some(key_schema(&table.schema.key)),
-        table_status: status_name(shown_status(table)),
+        table_status: described_status(table, view),
         creation_date_time: Some(TimestampMs(table.created_ms)),
         provisioned_throughput: Some(throughput(table.throughput, view.now_ms)),
         table_size_bytes: unsigned(items.bytes),
@@ -92,13 +95,15 @@ pub(crate) fn describe(table: &Table, view: View<'_>) -> TableDescription {
             .map(|view| StreamSpecification { stream_enabled: true, stream_view_type: Some(view) }),
         latest_stream_label: labelled.cloned(),
         latest_stream_arn: labelled.map(|label| format!("{arn}/stream/{label}")),
+        replicas: table.replication.as_ref().map(|_| replicas(table, view)),
         restore_summary: table.filling.as_ref().and_then(restore_summary),
-        sse_description: table.encryption.as_ref().map(sse),
+        sse_description: sse_description(table, view.now_ms),
         table_class_summary: table.class.map(|state| TableClassSummary {
             table_class: state.class,
             last_update_date_time: state.changed_ms.map(TimestampMs),
         }),
         deletion_protection_enabled: Some(table.deletion_protection),
+        disassociation_protection_enabled: table.as_member().map(|member| member.is_protected),
         on_demand_throughput: on_demand(table.on_demand),
         warm_throughput: Some(warm(
             table.warm,
@@ -108,6 +113,98 @@ pub(crate) fn describe(table: &Table, view: View<'_>) -> TableDescription {
         )),
         table_arn: arn,
     }
+}
+
+/// The other members of a table's group, in the order in which they joined, with what they set differently.
+fn replicas(table: &Table, view: View<'_>) -> Vec<ReplicaDescription> {
+    let shown = table.replicas().filter(|member| member.shown_from_ms <= view.now_ms);
+    shown.map(|member| replica(table, member, inaccessible(table, member, view))).collect()
+}
+
+/// Why a member takes no part in replication, and since when.
+fn inaccessible(table: &Table, member: &Member, view: View<'_>) -> Option<(Inaccessible, u64)> {
+    let of = (member.account.as_str(), table.name.as_str());
+    view.links.inaccessible(of, &member.region, view.now_ms)
+}
+
+/// The status of a table. An active replica that takes no part in replication says so itself, except where
+/// its region is disabled: there nobody can ask.
+fn described_status(table: &Table, view: View<'_>) -> TableStatusName {
+    let shown = shown_status(table);
+    let own = table.as_member().filter(|_| shown == TableStatus::Active);
+    match own.and_then(|member| inaccessible(table, member, view)) {
+        Some((Inaccessible::EncryptionCredentials, _)) => TableStatusName::InaccessibleEncryptionCredentials,
+        Some((Inaccessible::NotAuthorized, _)) => TableStatusName::ReplicationNotAuthorized,
+        Some((Inaccessible::RegionDisabled, _)) | None => status_name(shown),
+    }
+}
+
+fn replica(table: &Table, member: &Member, inaccessible: Option<(Inaccessible, u64)>) -> ReplicaDescription {
+    let overrides = &member.overrides;
+    let indexes = overrides.indexes.iter().filter_map(|(name, own)| {
+        let (_, state) = table.index(name)?;
+        let status = IndexStatusName::Active;
+        Some(ReplicaIndexDescription {
+            index_name: name.clone(),
+            read_capacity_units_override: own.read_units,
+            max_read_request_units_override: own.read_units_max,
+            warm_throughput: warm(
+                state.warm,
+                table.billing,
+                with_reads(state.throughput, own.read_units),
+                status,
+            ),
+        })
+    });
+    let indexes: Vec<ReplicaIndexDescription> = indexes.collect();
+    let throughput = with_reads(table.throughput, overrides.read_units);
+    ReplicaDescription {
+        region_name: member.region.clone(),
+        replica_status: match inaccessible {
+            Some((Inaccessible::RegionDisabled, _)) => ReplicaStatus::RegionDisabled,
+            Some((Inaccessible::EncryptionCredentials, _)) => {
+                ReplicaStatus::InaccessibleEncryptionCredentials
+            }
+            Some((Inaccessible::NotAuthorized, _)) => ReplicaStatus::ReplicationNotAuthorized,
+            None => replica_status(member),
+        },
+        inaccessible_since: inaccessible.map(|(_, since_ms)| TimestampMs(since_ms)),
+        kms_master_key_id: overrides.key_arn.clone(),
+        read_capacity_units_override: overrides.read_units,
+        max_read_request_units_override: overrides.read_units_max,
+        warm_throughput: warm(table.warm, table.billing, throughput, TableStatusName::Active),
+        global_secondary_indexes: (!indexes.is_empty()).then_some(indexes),
+        table_class: overrides.class.map(|own| own.class),
+    }
+}
+
+/// The state of a member as the others describe it.
+pub(crate) const fn replica_status(member: &Member) -> ReplicaStatus {
+    match member.status {
+        MemberStatus::Creating => ReplicaStatus::Creating,
+        MemberStatus::Updating | MemberStatus::Disassociating => ReplicaStatus::Updating,
+        MemberStatus::Active => ReplicaStatus::Active,
+        MemberStatus::Deleting => ReplicaStatus::Deleting,
+    }
+}
+
+fn with_reads(units: Throughput, own: Option<u64>) -> Throughput {
+    Throughput { read_units: own.unwrap_or(units.read_units), ..units }
+}
+
+/// How a table is encrypted; nothing for the service's own key.
+fn sse_description(table: &Table, now_ms: u64) -> Option<SseDescription> {
+    let Some(change) = table.key_change.as_ref().filter(|change| now_ms < change.until_ms) else {
+        return table.encryption.as_ref().map(sse);
+    };
+    let shown = if change.shows_old_key(now_ms) { &change.before } else { &table.encryption };
+    Some(sse_while_updated(shown.as_ref().map(sse)))
+}
+
+/// The same while the key changes: without a key of the account there is only the status (observed).
+pub(super) fn sse_while_updated(shown: Option<SseDescription>) -> SseDescription {
+    let nothing = SseDescription { status: "", sse_type: None, kms_master_key_arn: None };
+    SseDescription { status: "UPDATING", ..shown.unwrap_or(nothing) }
 }
 
 /// How a key of the account encrypts a table.

@@ -30,7 +30,7 @@ pub(crate) async fn put<S: Store>(
     request: &PutResourcePolicy,
 ) -> Result<Response, Error> {
     let found = find(engine, namespace, &request.resource)?;
-    let text = check(&request.policy, kind(&request.resource.stream))?;
+    let text = check(engine, &request.policy, kind(&request.resource.stream))?;
     engine.catalogue().check_knows_policies(&found.name).await?;
     let moment = Moment::of(engine);
     let change = |table: &mut Table| {
@@ -58,8 +58,10 @@ pub(crate) fn get<S: Store>(
     let found = find(engine, namespace, &request.resource)?;
     let policy = found.policies.of(&request.resource.stream);
     let policy = policy.ok_or_else(|| not_found(messages::not_found(&request.resource.arn)))?;
+    let mut text = policy.text.clone();
+    engine.directory().show_policies(&mut [&mut text]);
     Ok(Response::GetResourcePolicy(GetResourcePolicyOutput {
-        policy: policy.text.clone(),
+        policy: text,
         revision_id: revision_id(policy.revision_ms),
     }))
 }
@@ -87,10 +89,14 @@ pub(crate) async fn delete<S: Store>(
 }
 
 /// The policies of a table that is made with this one.
-pub(super) fn of_new_table(policy: Option<&NewPolicy>, now_ms: u64) -> Result<Policies, Error> {
+pub(super) fn of_new_table<S: Store>(
+    engine: &Engine<S>,
+    policy: Option<&NewPolicy>,
+    now_ms: u64,
+) -> Result<Policies, Error> {
     let mut policies = Policies::default();
     if let Some(policy) = policy {
-        policies.put(None, check(policy, PolicyKind::Table)?, now_ms);
+        policies.put(None, check(engine, policy, PolicyKind::Table)?, now_ms);
     }
     Ok(policies)
 }
@@ -130,8 +136,8 @@ const fn kind(governed: &Governed) -> PolicyKind {
     }
 }
 
-/// The canonical form of a document that may be in force.
-fn check(policy: &NewPolicy, kind: PolicyKind) -> Result<String, Error> {
+/// The canonical form of a document that may be in force, as it is stored: users and roles by their ids.
+fn check<S: Store>(engine: &Engine<S>, policy: &NewPolicy, kind: PolicyKind) -> Result<String, Error> {
     let document = Document::parse(&policy.text, kind);
     let document = document.map_err(|fault| Error::validation(fault.message(kind)))?;
     if policy.findings.names_unknown_principal {
@@ -140,7 +146,8 @@ fn check(policy: &NewPolicy, kind: PolicyKind) -> Result<String, Error> {
     if document.is_public() {
         return Err(Error::validation(access::PUBLIC));
     }
-    canonical(&policy.text).ok_or_else(fault::internal)
+    let text = canonical(&policy.text).ok_or_else(fault::internal)?;
+    Ok(engine.directory().stored_policy(&text))
 }
 
 fn check_revision(

@@ -77,6 +77,8 @@ async fn purge_rows<S: Store>(engine: &Engine<S>, table: &Table, kept: Kept) -> 
     }
     engine.stats().forget(Counted::Items(table.id));
     engine.next_expiry().forget(table.id);
+    engine.shipping().forget(table.id);
+    engine.links().forget(table.id);
     engine.ledgers().forget(table.id);
     engine.insights().forget(table.id);
     let is_kept = |space| kept == Kept::ItemsAndHistory && matches!(space, Space::Items | Space::History);

@@ -31,8 +31,8 @@ fn find<S: Store>(
     }
     let found = engine.catalogue().find(namespace, &resource.table);
     found.clone().filter(|table| table.status != TableStatus::Creating).ok_or_else(|| {
-        let is_restored = found.is_some_and(|table| table.filling.is_some());
-        let not_found = if is_restored {
+        let is_being_filled = found.is_some_and(|table| table.is_being_filled());
+        let not_found = if is_being_filled {
             messages::table_not_found(&resource.table)
         } else {
             tags::resource_not_found(&resource.arn)

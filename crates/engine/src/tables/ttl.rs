@@ -9,7 +9,8 @@ use keywright_semantics::response::{
 };
 use keywright_store::Store;
 
-use crate::catalogue::{Table, TableStatus};
+use super::group::{change_group, check_nothing_joins};
+use crate::catalogue::{OtherRows, Table, TableStatus};
 use crate::state::Engine;
 use crate::support::env::Namespace;
 use crate::ttl;
@@ -22,19 +23,25 @@ pub(crate) async fn update<S: Store>(
     let found = engine.catalogue().lookup_settled(namespace, &request.table)?;
     let now_ms = engine.env().now_ms();
     let settled_ms = now_ms.saturating_add(engine.config().transition_ms);
-    let change = |table: &mut Table| {
-        check(table, request, now_ms)?;
-        match request.change {
-            TtlChange::Enable => table.ttl.enable(&request.attribute, now_ms, settled_ms),
-            TtlChange::Disable => table.ttl.disable(now_ms, settled_ms),
+    // Replicas have the setting of their group.
+    let change = |tables: &mut [Table], _: &mut OtherRows| {
+        tables.first().map_or(Ok(()), check_nothing_joins)?;
+        for table in tables {
+            check(table, request, now_ms)?;
+            match request.change {
+                TtlChange::Enable => table.ttl.enable(&request.attribute, now_ms, settled_ms),
+                TtlChange::Disable => table.ttl.disable(now_ms, settled_ms),
+            }
         }
         Ok(())
     };
-    let (table, ()) = engine.change_table(found.id, change).await?;
-    if let Some((generation, attribute)) = table.ttl.enabled() {
-        // A small table has its rows at once and becomes ENABLED, as at the service. A later step fills the
-        // others, and tries again after a fault.
-        let _ = ttl::fill(engine, &table, generation, attribute).await;
+    let (tables, ()) = change_group(engine, &found, change).await?;
+    for table in &tables {
+        if let Some((generation, attribute)) = table.ttl.enabled() {
+            // A small table has its rows at once and becomes ENABLED, as at the service. A later step fills
+            // the others, and tries again after a fault.
+            let _ = ttl::fill(engine, table, generation, attribute).await;
+        }
     }
     Ok(Response::UpdateTimeToLive(TimeToLiveSpecification {
         enabled: request.change == TtlChange::Enable,

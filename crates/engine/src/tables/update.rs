@@ -1,13 +1,16 @@
 //! UpdateTable: capacity, indexes, stream, class, encryption and deletion protection of a table.
 //!
-//! All changes of one request are written in one record, or none is. `background/index_backfill.rs` fills new
+//! All changes of one request are written in one commit, or none is: those of settings that replicas share
+//! are in their records too. `background/index_backfill.rs` fills new
 //! indexes.
 
 use keywright_semantics::error::{Error, ErrorKind};
 use keywright_semantics::limits::GLOBAL_INDEXES_MAX;
 use keywright_semantics::messages::bulk::being_bulk_put;
+use keywright_semantics::messages::global;
 use keywright_semantics::messages::table as messages;
 use keywright_semantics::messages::table::UnitsChange;
+use keywright_semantics::request::create_table::EncryptionKey;
 use keywright_semantics::request::parts::{BillingMode, TableClass};
 use keywright_semantics::request::{
     EncryptionChange, IndexUpdate, NewIndex, OnDemandThroughput, StreamChange, Throughput as Units,
@@ -28,42 +31,176 @@ use super::create::{
     check_ceilings, check_index_ceilings, check_index_units, check_units, check_warm, encryption_state,
     on_demand_limits, provisioned, warm_state,
 };
-use super::describe::{INITIAL_ON_DEMAND, View, describe};
+use super::describe::{INITIAL_ON_DEMAND, View, describe, sse_while_updated};
+use super::group::{change_group, check_group_settled};
+use super::replicas::{self, Lifted, ScaledWrites};
 use crate::catalogue::{
-    Backfill, ClassState, DoomedIndex, IndexState, IndexStatus, OnDemandLimits, Table, TableStatus,
-    Throughput, Warm, WarmJob, note_change,
+    Backfill, ClassState, DoomedIndex, IndexState, IndexStatus, KeyChange, OnDemandLimits, OtherRows, Table,
+    TableStatus, Throughput, Warm, WarmJob, note_change, owner,
 };
 use crate::state::Engine;
 use crate::streams;
 use crate::support::env::Namespace;
+use crate::support::fault;
 use crate::support::layout::IndexId;
 
 pub(crate) async fn run<S: Store>(
     engine: &Engine<S>,
     namespace: &Namespace,
-    request: &UpdateTable,
+    (request, scaled): (&UpdateTable, &ScaledWrites),
 ) -> Result<Response, Error> {
+    if let Some(updates) = &request.replicas {
+        return Box::pin(replicas::run(engine, namespace, (&request.table, updates, scaled))).await;
+    }
     let found = engine.catalogue().lookup_settled(namespace, &request.table)?;
-    let update = Update {
-        request,
-        namespace,
-        now_ms: engine.env().now_ms(),
-        transition_ms: engine.config().transition_ms,
-        warm_ms: engine.config().throughput.warm_s.saturating_mul(1000),
-        moment: streams::Moment::now(engine).await?,
-        counts_changes: engine.is_limited(&found),
-        has_stream: &|label: &str| engine.catalogue().has_stream(namespace, &found.name, label),
+    check_accounts(engine, &found, request)?;
+    let moment = streams::Moment::now(engine).await?;
+    let of_replicas = for_replicas(request);
+    let change = |tables: &mut [Table], _: &mut OtherRows| {
+        let before = tables.first().ok_or_else(fault::internal)?.clone();
+        check_group_settled(&before)?;
+        check_in_group(&before, request)?;
+        let lifted = Lifted::lift(tables);
+        for (place, table) in tables.iter_mut().enumerate() {
+            let request = if place == 0 { request } else { &of_replicas };
+            let namespace = owner(table);
+            let has_stream = |label: &str| engine.catalogue().has_stream(&namespace, &found.name, label);
+            let update = Update {
+                request,
+                namespace: &namespace,
+                now_ms: moment.now_ms(),
+                transition_ms: engine.config().transition_ms,
+                warm_ms: engine.config().throughput.warm_s.saturating_mul(1000),
+                moment,
+                counts_changes: engine.is_limited(table),
+                has_stream: &has_stream,
+            };
+            update.apply(table)?;
+        }
+        lifted.lay(tables);
+        Ok(before)
     };
+    let (tables, before) = change_group(engine, &found, change).await?;
+    let table = tables.first().ok_or_else(fault::internal)?;
+    let description = answer(request, describe(&before, View::of(engine)), describe(table, View::of(engine)));
+    Ok(Response::UpdateTable(Box::new(description)))
+}
+
+/// Checks the quotas of the account in the regions of a table and its replicas.
+fn check_accounts<S: Store>(engine: &Engine<S>, found: &Table, request: &UpdateTable) -> Result<(), Error> {
     let units = request.index_updates.iter().filter_map(|update| match update {
         IndexUpdate::Create(index) => index.throughput,
         IndexUpdate::Update { throughput, .. } => *throughput,
         IndexUpdate::Delete { .. } => None,
     });
     let asked: Vec<Units> = request.throughput.into_iter().chain(units).collect();
-    check_account(engine, namespace, Some(&found), &asked)?;
-    let (table, before) = engine.change_table(found.id, |table| update.apply(table)).await?;
-    let description = update.answer(describe(&before, View::of(engine)), describe(&table, View::of(engine)));
-    Ok(Response::UpdateTable(Box::new(description)))
+    check_account(engine, &owner(found), Some(found), &asked)?;
+    let replicas = found.replicas().filter_map(|member| engine.catalogue().with_id(member.table));
+    let mut all = replicas.map(|replica| check_account(engine, &owner(&replica), Some(&replica), &asked));
+    all.try_for_each(|checked| checked)
+}
+
+/// What a request changes in the replicas of its table. Source: developer guide, global tables, settings.
+fn for_replicas(request: &UpdateTable) -> UpdateTable {
+    // Each setting stands here, so that a new one is not forgotten.
+    let UpdateTable {
+        table,
+        // The same in every region.
+        definitions,
+        billing,
+        index_updates,
+        stream,
+        warm,
+        // The same, except where a replica has a value of its own (`Lifted`): read units, the ceiling of
+        // reads, the table class.
+        throughput,
+        on_demand,
+        class,
+        // The same kind of key in every region.
+        encryption,
+        // Of one region alone.
+        deletion_protection: _,
+        disassociation_protection: _,
+        replicas: _,
+    } = request.clone();
+    let encryption = encryption.map(|change| match change {
+        // The key that the service manages is another one in each region.
+        EncryptionChange::OwnKey(key) => EncryptionChange::OwnKey(EncryptionKey { found_arn: None, ..key }),
+        EncryptionChange::ServiceKey => EncryptionChange::ServiceKey,
+    });
+    UpdateTable {
+        table,
+        definitions,
+        billing,
+        throughput,
+        index_updates,
+        stream,
+        encryption,
+        class,
+        deletion_protection: None,
+        on_demand,
+        warm,
+        disassociation_protection: None,
+        replicas: None,
+    }
+}
+
+/// Refuses what a table with replicas cannot do.
+fn check_in_group(table: &Table, request: &UpdateTable) -> Result<(), Error> {
+    if table.replicas().next().is_none() {
+        return Ok(());
+    }
+    let names_key = match &request.encryption {
+        Some(EncryptionChange::OwnKey(key)) => key.key_id.is_some(),
+        Some(EncryptionChange::ServiceKey) | None => false,
+    };
+    if names_key {
+        return Err(invalid(global::KEY_OF_EACH_REPLICA));
+    }
+    match request.stream {
+        Some(StreamChange::Disable) => Err(invalid(global::STREAM_NEEDED)),
+        Some(StreamChange::Enable(_)) | None => Ok(()),
+    }
+}
+
+/// The service's response shows old values of capacity, and UPDATING for what changes.
+fn answer(request: &UpdateTable, before: TableDescription, mut after: TableDescription) -> TableDescription {
+    if shows_updating(request) {
+        after.table_status = TableStatusName::Updating;
+    }
+    if request.billing.is_some() || request.throughput.is_some() {
+        after.provisioned_throughput = before.provisioned_throughput;
+        after.billing_mode_summary = before.billing_mode_summary;
+    }
+    if after.warm_throughput != before.warm_throughput {
+        after.warm_throughput = before
+            .warm_throughput
+            .map(|warm| WarmThroughputDescription { status: TableStatusName::Updating, ..warm });
+    }
+    if request.encryption.is_some() {
+        after.sse_description = Some(sse_while_updated(before.sse_description));
+    }
+    echo_removed(&mut after.on_demand_throughput, request.on_demand);
+    let old = before.global_secondary_indexes.unwrap_or_default();
+    for update in &request.index_updates {
+        let IndexUpdate::Update { name, on_demand, .. } = update else { continue };
+        let old = old.iter().find(|old| old.index_name == *name);
+        let new = after.global_secondary_indexes.iter_mut().flatten().find(|new| new.index_name == *name);
+        if let (Some(old), Some(new)) = (old, new) {
+            show_changed_index(new, old, *on_demand);
+        }
+    }
+    after
+}
+
+/// Whether the service reports the table as UPDATING after the request.
+fn shows_updating(request: &UpdateTable) -> bool {
+    let structural = request.index_updates.iter().any(|update| !matches!(update, IndexUpdate::Update { .. }));
+    request.billing.is_some()
+        || request.throughput.is_some()
+        || structural
+        || request.stream.is_some()
+        || request.class.is_some()
 }
 
 /// One request against one table.
@@ -94,9 +231,8 @@ fn in_use(text: String) -> Error {
 }
 
 impl Update<'_> {
-    /// Applies all changes, or refuses; returns the table before the changes.
-    fn apply(&self, table: &mut Table) -> Result<Table, Error> {
-        let before = table.clone();
+    /// Applies all changes, or refuses.
+    fn apply(&self, table: &mut Table) -> Result<(), Error> {
         check_state(table)?;
         self.check_indexes(table)?;
         self.change_capacity(table)?;
@@ -105,57 +241,11 @@ impl Update<'_> {
         }
         self.change_stream(table)?;
         self.change_rest(table)?;
-        if self.shows_updating() && self.transition_ms > 0 {
+        if shows_updating(self.request) && self.transition_ms > 0 {
             table.status = TableStatus::Updating;
             table.status_until_ms = self.now_ms.saturating_add(self.transition_ms);
         }
-        Ok(before)
-    }
-
-    /// The service's response shows old values of capacity, and UPDATING for what changes.
-    fn answer(&self, before: TableDescription, mut after: TableDescription) -> TableDescription {
-        let request = self.request;
-        if self.shows_updating() {
-            after.table_status = TableStatusName::Updating;
-        }
-        if request.billing.is_some() || request.throughput.is_some() {
-            after.provisioned_throughput = before.provisioned_throughput;
-            after.billing_mode_summary = before.billing_mode_summary;
-        }
-        if after.warm_throughput != before.warm_throughput {
-            after.warm_throughput = before
-                .warm_throughput
-                .map(|warm| WarmThroughputDescription { status: TableStatusName::Updating, ..warm });
-        }
-        if request.encryption.is_some() {
-            after.sse_description = after.sse_description.or(before.sse_description);
-            if let Some(encryption) = &mut after.sse_description {
-                encryption.status = "UPDATING";
-            }
-        }
-        echo_removed(&mut after.on_demand_throughput, request.on_demand);
-        let old = before.global_secondary_indexes.unwrap_or_default();
-        for update in &request.index_updates {
-            let IndexUpdate::Update { name, on_demand, .. } = update else { continue };
-            let old = old.iter().find(|old| old.index_name == *name);
-            let new = after.global_secondary_indexes.iter_mut().flatten().find(|new| new.index_name == *name);
-            if let (Some(old), Some(new)) = (old, new) {
-                show_changed_index(new, old, *on_demand);
-            }
-        }
-        after
-    }
-
-    /// Whether the service reports the table as UPDATING after the request.
-    fn shows_updating(&self) -> bool {
-        let request = self.request;
-        let structural =
-            request.index_updates.iter().any(|update| !matches!(update, IndexUpdate::Update { .. }));
-        request.billing.is_some()
-            || request.throughput.is_some()
-            || structural
-            || request.stream.is_some()
-            || request.class.is_some()
+        Ok(())
     }
 
     /// Checks the names of indexes, and that at most one index is created or deleted at a time.
@@ -426,6 +516,34 @@ impl Update<'_> {
         }
     }
 
+    /// The present key is refused by its ARN alone: by its id or an alias, or as that which the service
+    /// manages, it counts as a change (observed).
+    fn change_encryption(&self, table: &mut Table, change: &EncryptionChange) -> Result<(), Error> {
+        let wanted = match change {
+            EncryptionChange::OwnKey(key) => Some(encryption_state(key, self.namespace)),
+            EncryptionChange::ServiceKey => None,
+        };
+        if table.key_change.as_ref().is_some_and(|change| self.now_ms < change.until_ms) {
+            // The same request once more is accepted meanwhile (observed).
+            let is_same = table.encryption == wanted;
+            return if is_same { Ok(()) } else { Err(in_use(messages::encryption_being_updated())) };
+        }
+        match (change, &table.encryption) {
+            (EncryptionChange::OwnKey(key), Some(present))
+                if key.key_id.as_ref() == Some(&present.key_arn) =>
+            {
+                return Err(invalid(messages::ALREADY_ENCRYPTED_WITH_KEY));
+            }
+            (EncryptionChange::ServiceKey, None) => return Err(invalid(messages::ALREADY_ENCRYPTED)),
+            (EncryptionChange::OwnKey(_) | EncryptionChange::ServiceKey, _) => {}
+        }
+        let before = std::mem::replace(&mut table.encryption, wanted);
+        let until_ms = self.now_ms.saturating_add(self.transition_ms);
+        let change = KeyChange { began_ms: self.now_ms, until_ms, before };
+        table.key_change = (self.transition_ms > 0).then_some(change);
+        Ok(())
+    }
+
     fn change_rest(&self, table: &mut Table) -> Result<(), Error> {
         if let Some(class) = self.request.class {
             let current = table.class.map_or(TableClass::Standard, |state| state.class);
@@ -437,19 +555,8 @@ impl Update<'_> {
                 table.class = Some(ClassState { class, changed_ms: Some(self.now_ms) });
             }
         }
-        match &self.request.encryption {
-            Some(EncryptionChange::OwnKey(key)) => {
-                let wanted = Some(encryption_state(key.key_id.as_deref(), self.namespace));
-                if table.encryption == wanted {
-                    return Err(invalid(messages::ALREADY_ENCRYPTED_WITH_KEY));
-                }
-                table.encryption = wanted;
-            }
-            Some(EncryptionChange::ServiceKey) if table.encryption.is_none() => {
-                return Err(invalid(messages::ALREADY_ENCRYPTED));
-            }
-            Some(EncryptionChange::ServiceKey) => table.encryption = None,
-            None => {}
+        if let Some(change) = &self.request.encryption {
+            self.change_encryption(table, change)?;
         }
         if let Some(protection) =
             self.request.deletion_protection.filter(|asked| *asked != table.deletion_protection)

@@ -260,7 +260,7 @@ fn rich(name: &str) -> CreateTable {
     }
     request.stream = Some(StreamViewType::NewImage);
     request.class = Some(TableClass::StandardInfrequentAccess);
-    request.encryption = Some(EncryptionKey { key_id: Some("alias/mine".to_owned()) });
+    request.encryption = Some(EncryptionKey::named("alias/mine".to_owned()));
     request.tags.insert("team".to_owned(), "blue".to_owned());
     request
 }

@@ -16,12 +16,15 @@ use crate::support::layout::{Owner, Space, Written, space_of};
 /// The end of a commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
+    Written,
     Conflict,
     /// Written, with an unknown outcome for the caller.
     UnknownWritten,
     /// Not written, with an unknown outcome for the caller.
     UnknownLost,
     TooLarge,
+    /// Not written, and the store says so.
+    Failed,
 }
 
 /// A commit of rows that need the guard of their table.
@@ -65,6 +68,11 @@ pub(super) struct FlakyStore {
 }
 
 impl FlakyStore {
+    /// Over a store that was filled past everything that is checked here.
+    pub(super) fn over(inner: MemoryStore) -> Self {
+        Self { inner, ..Self::default() }
+    }
+
     /// As `MemoryStore::shared`.
     pub(super) fn shared() -> Self {
         Self { inner: MemoryStore::shared(), ..Self::default() }
@@ -102,9 +110,17 @@ impl FlakyStore {
 
     /// Writes an empty row past everything.
     pub(super) fn plant(&self, key: Bytes) {
+        self.plant_row(key, Some(Bytes::new()));
+    }
+
+    /// Writes a row past everything, or removes it.
+    pub(super) fn plant_row(&self, key: Bytes, row: Option<Bytes>) {
         pollster::block_on(async {
             let mut txn = self.inner.begin().await.expect("a store in memory begins");
-            txn.put(key, Bytes::new());
+            match row {
+                Some(row) => txn.put(key, row),
+                None => txn.delete(key),
+            }
             txn.commit().await.expect("a store in memory commits");
         });
     }
@@ -213,8 +229,9 @@ impl Transaction for FlakyTransaction {
         };
         before.into_iter().flatten().for_each(|before| before());
         let ended = match fate {
-            None => self.inner.commit().await,
+            None | Some(Fate::Written) => self.inner.commit().await,
             Some(Fate::Conflict) => Err(CommitError::Conflict),
+            Some(Fate::Failed) => Err(CommitError::Failed(StoreError::Closed)),
             Some(Fate::TooLarge) => Err(CommitError::TooLarge),
             Some(Fate::UnknownLost) => Err(CommitError::Unknown),
             Some(Fate::UnknownWritten) => {

@@ -205,6 +205,8 @@ pub(crate) fn index_request(update: IndexUpdate) -> Request {
         deletion_protection: None,
         on_demand: None,
         warm: None,
+        disassociation_protection: None,
+        replicas: None,
     }))
 }
 

@@ -4,11 +4,14 @@
 use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
+use keywright_semantics::request::imports::import_of_arn;
 use keywright_semantics::request::parts::{
     ImportTableParts, InputFormat, S3BucketSourceParts, TableCreationParametersParts,
 };
-use keywright_semantics::request::{FileRecord, Fingerprint, ImportTable, Request};
-use keywright_semantics::response::{ImportDescription, ImportStatus, Response};
+use keywright_semantics::request::{
+    DescribeImport, FileRecord, Fingerprint, ImportTable, ListImports, Request,
+};
+use keywright_semantics::response::{ImportDescription, ImportStatus, Response, TableStatus};
 use keywright_semantics::value::Item;
 use keywright_store::Store;
 
@@ -120,6 +123,32 @@ fn a_table_is_that_of_puts_in_the_order_of_the_records_also_if_commits_fail() {
     assert_eq!((ended.count, ended.kept.len()), (1, 1));
     assert_eq!((ended.kept[0].record, ended.kept[0].text.as_str()), (None, "cut"));
     assert_eq!(begun.status, ImportStatus::InProgress);
+}
+
+#[test]
+fn a_client_that_is_shown_the_end_of_an_import_may_use_the_table() {
+    let shown: [&dyn Fn(&ImportDescription) -> Request; 2] = [
+        &|begun| {
+            let import = import_of_arn(&begun.import_arn).expect("it is an import's");
+            Request::DescribeImport(DescribeImport { import })
+        },
+        &|_| Request::ListImports(Box::new(ListImports { table: None, limit: 25, token: None })),
+    ];
+    for ask in shown {
+        let store = FlakyStore::default();
+        let bed = open(store.clone(), EngineConfig::default());
+        let begun = begin(&bed, "Shop");
+        // Its copy of the table stays as it is here, as one's own does until the commit of the end returns.
+        let behind = open(store.clone(), EngineConfig::default());
+        read_all(&bed, &store);
+        store.calm();
+        bed.settle();
+        let status = || behind.describe("Shop").expect("it is there").table_status;
+        assert_eq!(status(), TableStatus::Creating, "its copy is older than the end");
+        behind.run(ask(&begun)).expect("it is shown");
+        assert_eq!(status(), TableStatus::Active);
+        behind.put("Shop", row(1));
+    }
 }
 
 #[test]

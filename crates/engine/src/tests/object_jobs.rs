@@ -153,8 +153,15 @@ fn a_deleted_backup_leaves_a_job_for_its_objects() {
     assert_eq!(places.len(), 2, "{jobs:?}");
     assert!(places.contains(&true) && places.contains(&false), "{jobs:?}");
     for job in &jobs {
-        assert!(block_on(bed.engine.end_deletion(job)).expect("it is noted"));
-        assert!(!block_on(bed.engine.end_deletion(job)).expect("it is noted"), "once");
+        let begun = block_on(bed.engine.begin_deletion(job)).expect("it is noted").expect("it is open");
+        assert!(bed.job_states().contains(&(JobKind::DeleteObjects, JobState::Running)));
+        assert!(block_on(bed.engine.note_waiting(&begun, "the store is away")).expect("it is noted"));
+        let waiting = block_on(bed.engine.object_job(&job.id)).expect("it is read").expect("it is open");
+        let again = block_on(bed.engine.begin_deletion(&waiting)).expect("it is read").expect("it is open");
+        assert_eq!(again, waiting, "another attempt changes nothing");
+        assert!(block_on(bed.engine.end_deletion(&again)).expect("it is noted"));
+        assert!(!block_on(bed.engine.end_deletion(&again)).expect("it is noted"), "once");
+        assert_eq!(block_on(bed.engine.object_job(&job.id)).expect("it is read"), None);
     }
     let failed = JobState::Failed {
         code: "BackupDeleted".to_owned(),
@@ -336,6 +343,14 @@ fn jobs_are_asked_for_when_one_was_made_or_has_ended() {
     assert!(!bed.engine.object_jobs_are_due());
     bed.delete_backup(&arn).expect("nothing is restored from it");
     assert!(bed.engine.object_jobs_are_due(), "objects are to be removed");
+    let jobs = block_on(bed.engine.jobs(None, usize::MAX)).expect("they are listed");
+    let removal = jobs.iter().find(|job| job.kind == JobKind::DeleteObjects).expect("it is open");
+    assert!(block_on(bed.engine.object_job(&removal.id)).expect("it is read").is_some());
+    assert!(bed.engine.object_jobs_are_due(), "one job was read, and the others are due still");
+    block_on(bed.engine.object_jobs()).expect("they are listed");
+    assert!(!bed.engine.object_jobs_are_due());
+    bed.pass(5_000);
+    assert!(bed.engine.object_jobs_are_due(), "within seconds also if nobody reports a job");
 }
 
 /// The place of the only backup.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use bytes::Bytes;
 use keywright_access::document::PolicyKind;
 use keywright_access::policies::compiled_policy;
 use keywright_semantics::iam::fault::{Fault, FaultKind};
@@ -14,10 +15,11 @@ use keywright_semantics::iam::request::{
 };
 use keywright_semantics::iam::response::{KeyView, Response};
 use keywright_store::memory::MemoryStore;
+use keywright_store::{Direction, KeyRange, Scan, Snapshot as _, Store as _};
 
 use super::harness::*;
 use crate::state::Engine;
-use crate::support::config::EngineConfig;
+use crate::support::config::{EngineConfig, RowSeal};
 use crate::support::env::{AccountId, Env};
 
 const ALLOW: &str =
@@ -313,6 +315,91 @@ fn everything_is_there_when_the_store_opens_again() {
     assert_eq!(block_on(process.session_key()).expect("the key is there"), session_key);
 }
 
+/// Turns each byte around, under a number that stands for a key.
+#[derive(Debug)]
+struct Masked(u8);
+
+impl RowSeal for Masked {
+    fn seal(&self, key: &[u8], row: &[u8]) -> Vec<u8> {
+        [self.0].into_iter().chain(key.iter().copied()).chain(row.iter().map(|byte| !byte)).collect()
+    }
+
+    fn open(&self, key: &[u8], sealed: &[u8]) -> Option<Vec<u8>> {
+        let row = sealed.strip_prefix(&[self.0])?.strip_prefix(key)?;
+        Some(row.iter().map(|byte| !byte).collect())
+    }
+}
+
+fn try_sealed(store: &MemoryStore, env: &Arc<TestEnv>, number: Option<u8>) -> Result<Process, String> {
+    let env: Arc<dyn Env> = Arc::<TestEnv>::clone(env);
+    let secrets = number.map(|number| -> Arc<dyn RowSeal> { Arc::new(Masked(number)) });
+    let config = EngineConfig { secrets, ..EngineConfig::default() };
+    block_on(Engine::open(store.clone(), env, config)).map_err(|fault| fault.to_string())
+}
+
+/// Whether any row holds these bytes.
+fn holds(store: &MemoryStore, needle: &[u8]) -> bool {
+    let snapshot = block_on(store.snapshot()).expect("a store in memory");
+    let range = KeyRange { start: Bytes::new(), end: None };
+    let scan = Scan { range, direction: Direction::Forward, rows_max: 1_000, bytes_max: usize::MAX };
+    let page = block_on(snapshot.scan(&scan)).expect("a store in memory");
+    let within = |bytes: &[u8]| bytes.windows(needle.len()).any(|window| window == needle);
+    page.entries.iter().any(|entry| within(&entry.value))
+}
+
+#[test]
+fn once_rows_are_sealed_a_running_process_without_the_seal_writes_no_others() {
+    let (store, env) = (MemoryStore::shared(), Arc::<TestEnv>::default());
+    let plain = try_sealed(&store, &env, None).expect("an empty store opens");
+    done(&plain, user("ann"));
+    let sealed = try_sealed(&store, &env, Some(1)).expect("it seals what is there");
+    assert_eq!(ask(&plain, user("ben")).expect_err("rows are sealed").kind, FaultKind::ServiceFailure);
+    done(&sealed, user("cleo"));
+    assert_eq!(names(&sealed, Kind::User), ["ann", "cleo"]);
+    assert!(!holds(&store, br#""ann""#) && !holds(&store, br#""cleo""#));
+}
+
+#[test]
+fn what_another_process_writes_without_a_seal_is_sealed_with_the_next_change() {
+    let (store, env) = (MemoryStore::shared(), Arc::<TestEnv>::default());
+    let plain = try_sealed(&store, &env, None).expect("an empty store opens");
+    let sealed = try_sealed(&store, &env, Some(1)).expect("an empty store opens");
+    done(&plain, user("ann"));
+    let made = key(&plain, "ann");
+    let secret = made.secret.expect("a new key has one");
+    assert!(holds(&store, secret.as_bytes()));
+    done(&sealed, user("ben"));
+    assert!(!holds(&store, secret.as_bytes()));
+    assert_eq!(names(&sealed, Kind::User), ["ann", "ben"]);
+}
+
+#[test]
+fn with_a_seal_secrets_are_in_no_row_and_a_process_without_it_does_not_open_the_store() {
+    let (store, env) = (MemoryStore::new(), Arc::<TestEnv>::default());
+    let plain = try_sealed(&store, &env, None).expect("an empty store opens");
+    done(&plain, user("ann"));
+    let made = key(&plain, "ann");
+    let session_key = block_on(plain.session_key()).expect("the key is made");
+    drop(plain);
+    let secret = made.secret.expect("a new key has one");
+    assert!(holds(&store, secret.as_bytes()) && holds(&store, &session_key));
+
+    let sealed = try_sealed(&store, &env, Some(7)).expect("what is plain is sealed");
+    assert!(!holds(&store, secret.as_bytes()) && !holds(&store, &session_key), "sealed at once");
+    assert_eq!(sealed.find_key(&made.id).map(|found| found.secret), Some(secret));
+    assert_eq!(block_on(sealed.session_key()).ok(), Some(session_key));
+    done(&sealed, user("ben"));
+    let of_ben = key(&sealed, "ben").secret.expect("a new key has one");
+    assert!(!holds(&store, of_ben.as_bytes()));
+    drop(sealed);
+
+    let without = try_sealed(&store, &env, None).map(|_| ()).expect_err("it cannot read users");
+    assert!(without.contains("--encryption-key-file"), "{without}");
+    let other = try_sealed(&store, &env, Some(8)).map(|_| ()).expect_err("it cannot read users");
+    assert!(other.contains("another encryption key"), "{other}");
+    assert!(try_sealed(&store, &env, Some(7)).is_ok());
+}
+
 /// What an account has is not another account's.
 #[test]
 fn accounts_share_nothing_but_the_store() {
@@ -412,6 +499,7 @@ fn a_role_trusts_a_user_itself_and_not_another_one_of_its_name() {
         role.expect("there is the role").trust
     };
     let Response::Entity(ann) = done(&process, user("ann")) else { panic!("no user") };
+    let stored_id = format!("000000000000:{}", ann.id);
     let mut made = role("r");
     let Request::CreateRole(new) = &mut made else { panic!("no role") };
     new.trust = trust("ann");
@@ -420,7 +508,7 @@ fn a_role_trusts_a_user_itself_and_not_another_one_of_its_name() {
     );
     assert_eq!(
         (shown(), stored()),
-        (trust("ann"), trust("ann").replace("arn:aws:iam::000000000000:user/ann", &ann.id))
+        (trust("ann"), trust("ann").replace("arn:aws:iam::000000000000:user/ann", &stored_id))
     );
     let renamed =
         Request::Rename { owner: owner(Kind::User, "ann"), new_name: Some("eve".to_owned()), new_path: None };
@@ -428,8 +516,10 @@ fn a_role_trusts_a_user_itself_and_not_another_one_of_its_name() {
     assert_eq!(shown(), trust("eve"), "it is the same user");
     done(&process, Request::Delete(owner(Kind::User, "eve")));
     done(&process, user("eve"));
-    assert_eq!(shown(), stored(), "nobody has the id");
-    assert!(stored().contains(&ann.id));
+    assert_eq!(shown().replace(&ann.id, &stored_id), stored(), "nobody has the id");
+    let document = shown();
+    done(&process, Request::UpdateAssumeRolePolicy { role: "r".to_owned(), document });
+    assert!(stored().contains(&format!("\"{stored_id}\"")), "{}", stored());
     let document = trust("eve");
     done(&process, Request::UpdateAssumeRolePolicy { role: "r".to_owned(), document });
     assert_eq!(shown(), trust("eve"));

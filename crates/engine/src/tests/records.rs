@@ -29,9 +29,9 @@ use crate::{BranchFault, Copy, CopyFault, Engine, EngineConfig};
 const UNTAGGED: u8 = 2;
 const TAGGED: u8 = 3;
 /// The first format that this release does not know.
-const LATER: u8 = 6;
-/// The tag of replicas, which this release does not know.
-pub(super) const REPLICAS: u16 = 34;
+const LATER: u8 = 7;
+/// The tag of a section that this release does not know.
+pub(super) const LATER_SECTION: u16 = 98;
 
 /// The key of a table's record; number 0 has the format.
 pub(super) fn record_key(number: u64) -> Bytes {
@@ -110,7 +110,7 @@ fn an_unknown_optional_section_survives_changes_of_its_table_and_restarts() {
 fn an_unknown_critical_section_refuses_every_operation_on_its_table_and_no_other() {
     let store = two_tables();
     let known = row(&store, &record_key(1));
-    add_section(&store, 1, REPLICAS, true);
+    add_section(&store, 1, LATER_SECTION, true);
     let before = row(&store, &record_key(1));
     let bed = open(store.clone(), EngineConfig::default());
     assert_eq!(bed.engine.refused_tables().len(), 1);
@@ -150,10 +150,7 @@ fn an_unknown_critical_section_refuses_every_operation_on_its_table_and_no_other
         let shown = format!("{request:?}");
         let (kind, text) = kind(bed.run(request));
         assert_eq!(kind, ErrorKind::ResourceInUse, "{shown}: {text}");
-        assert!(
-            text.contains("The table Shop ") && text.contains("its replicas in other regions"),
-            "{shown}: {text}"
-        );
+        assert!(text.contains("The table Shop ") && text.contains("section 98"), "{shown}: {text}");
     }
     let branch = Namespace { region: Region::from("branch"), ..namespace() };
     let Err(BranchFault::Store(error)) = block_on(bed.engine.branch(&namespace(), &branch)) else {
@@ -191,11 +188,11 @@ fn a_copy_does_not_begin_while_a_table_is_refused_or_the_format_is_later() {
         sentence
     };
     let store = two_tables();
-    add_section(&store, 1, REPLICAS, true);
+    add_section(&store, 1, LATER_SECTION, true);
     assert!(begin(&store).contains("The table Shop "));
     let store = two_tables();
     write(&store, record_key(0), Some(Bytes::from_static(&[LATER])));
-    assert!(begin(&store).contains("format 6"));
+    assert!(begin(&store).contains("format 7"));
 }
 
 #[test]
@@ -207,7 +204,7 @@ fn a_store_of_a_later_format_is_not_opened() {
     assert_eq!(fault, OpenError::Catalogue(CatalogueFault::LaterFormat(LATER)));
     let text = fault.to_string();
     assert!(
-        text.contains("format 6") && text.contains("up to 5") && text.contains("newer release"),
+        text.contains("format 7") && text.contains("up to 6") && text.contains("newer release"),
         "{text}"
     );
 }
@@ -355,7 +352,7 @@ fn a_table_that_another_process_gives_a_critical_section_is_refused_from_then_on
     bed.create(creation("Shop", plain())).expect("it is new");
     bed.put("Shop", item([("pk", s("a"))]));
     let record = row(&store, &record_key(1)).expect("the table has a record");
-    let mut changed = with_section(&record, REPLICAS, true, b"");
+    let mut changed = with_section(&record, LATER_SECTION, true, b"");
     let version = u64::from_be_bytes(*changed[1..].first_chunk().expect("a record has a version"));
     changed[1..9].copy_from_slice(&(version + 1).to_be_bytes());
     write(&store, record_key(1), Some(changed.into()));

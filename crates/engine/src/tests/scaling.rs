@@ -1,6 +1,7 @@
 //! Application Auto Scaling in virtual time: capacity follows load, schedules and bounds.
 
 mod month;
+mod replicas;
 
 use std::sync::atomic::Ordering;
 
@@ -125,6 +126,8 @@ impl Bench<MemoryStore> {
             deletion_protection: None,
             on_demand: None,
             warm: None,
+            disassociation_protection: None,
+            replicas: None,
         };
         let answer = block_on(self.engine.execute(&caller(), Request::UpdateTable(Box::new(request))));
         answer.expect("the table takes the change");
@@ -398,7 +401,7 @@ fn a_target_waits_while_a_later_release_alone_may_serve_its_table() {
     drop(engine);
     let key = records::record_key(1);
     let known = records::row(&store, &key);
-    records::add_section(&store, 1, records::REPLICAS, true);
+    records::add_section(&store, 1, records::LATER_SECTION, true);
     let opened = || {
         let own: std::sync::Arc<dyn Env> = std::sync::Arc::<TestEnv>::clone(&env);
         let engine = block_on(Engine::open(store.clone(), own, EngineConfig::default()));

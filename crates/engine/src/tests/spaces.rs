@@ -13,6 +13,7 @@ use keywright_store::memory::MemoryStore;
 use keywright_store::{Direction, Entry, Scan, Snapshot, Store, Transaction};
 
 use super::harness::*;
+use super::replicas::{add_replica, remove_replica};
 use crate::catalogue::{TtlGeneration, next_id_key};
 use crate::copy::Copy;
 use crate::state::members::MemberId;
@@ -29,6 +30,8 @@ use crate::{Namespace, Region};
 /// A number that no other bytes of a key look like.
 const TABLE_ID: TableId = TableId(0x5afe_c0de_d00d_0001);
 const START: i64 = 1_800_000_000;
+/// The region of the table's replica.
+const REPLICA: &str = "eu-west-1";
 /// The end of a row that no engine writes.
 const FOREIGN: &[u8] = &[0xfe, 0xed];
 
@@ -50,8 +53,8 @@ fn has_number(key: &[u8], table: TableId) -> bool {
     key.windows(8).any(|part| part == table.0.to_be_bytes())
 }
 
-/// A table with that number, local and global indexes, time to live, limits, contributor insights and
-/// history, and items that give it every kind of row.
+/// A table with that number, local and global indexes, time to live, limits, contributor insights, history
+/// and a replica, and items that give it every kind of row.
 fn full(store: &MemoryStore) -> Bench<MemoryStore> {
     block_on(async {
         let mut txn = store.begin().await.expect("a store in memory begins");
@@ -74,6 +77,8 @@ fn full(store: &MemoryStore) -> Bench<MemoryStore> {
     block_on(bench.engine.execute(&caller(), Request::UpdateContributorInsights(insights)))
         .expect("it is off");
     set_recovery(&bench, RecoveryChange::Enable { period_days: None });
+    assert!(add_replica(&bench.engine, "us-east-1", REPLICA), "its region has no table");
+    (0..5).for_each(|_| bench.work());
     for number in 0..5 {
         let row = item([
             ("pk", s("p")),
@@ -86,11 +91,22 @@ fn full(store: &MemoryStore) -> Bench<MemoryStore> {
         ]);
         block_on(bench.engine.execute(&caller(), Request::PutItem(Box::new(put_request(row))))).expect("put");
     }
+    let deleted = delete_request(item([("pk", s("p")), ("sk", s("0"))]));
+    block_on(bench.engine.execute(&caller(), Request::DeleteItem(Box::new(deleted)))).expect("delete");
     for minute in 1..4 {
         bench.go_to(START + 60 * minute);
         bench.work();
     }
     bench
+}
+
+/// Removes the replica: what it has of the table's number goes with it.
+fn remove(bench: &Bench<MemoryStore>) {
+    assert!(remove_replica(&bench.engine, REPLICA), "there is one");
+    for second in 0..5 {
+        bench.go_to(START + 600 + second);
+        bench.work();
+    }
 }
 
 fn set_recovery(bench: &Bench<MemoryStore>, change: RecoveryChange) {
@@ -118,6 +134,7 @@ fn check_that_nothing_is_left(store: &MemoryStore) {
     // rows of tables, which the table of spaces does not know.
     let is_kept = |space: &Space| *space != Space::ItemStamps || store.capabilities().is_shared;
     assert_eq!(found, table_spaces().filter(is_kept).map(Space::name).collect());
+    remove(&bench);
     let delete = Request::DeleteTable(DeleteTable { table: table_ref() });
     block_on(bench.engine.execute(&caller(), delete)).expect("it is there");
     bench.work();
@@ -168,6 +185,7 @@ fn a_branch_has_the_rows_that_spaces_give_it_and_keeps_them_when_the_source_is_p
     };
     assert_eq!(present(&of_copy), expected(&is_in_branch));
     assert_eq!(present(&foreign), expected(&|_| true));
+    remove(&bench);
     // Otherwise a backup would keep items.
     set_recovery(&bench, RecoveryChange::Disable);
     let delete = Request::DeleteTable(DeleteTable { table: table_ref() });

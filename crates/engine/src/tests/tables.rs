@@ -95,6 +95,8 @@ pub(super) fn nothing(name: &str) -> UpdateTable {
         deletion_protection: None,
         on_demand: None,
         warm: None,
+        disassociation_protection: None,
+        replicas: None,
     }
 }
 
@@ -184,7 +186,7 @@ impl<S: Store> Bed<S> {
         panic!("background work did not end");
     }
 
-    fn pass_time(&self, ms: u64) {
+    pub(super) fn pass_time(&self, ms: u64) {
         self.env.now_ms.fetch_add(ms, Ordering::Relaxed);
     }
 }
@@ -637,7 +639,7 @@ fn streams_classes_and_keys_change() {
     assert_eq!(now.table_class, TableClass::StandardInfrequentAccess);
 
     let sse = |change| UpdateTable { encryption: Some(change), ..nothing("Shop") };
-    let own = || sse(EncryptionChange::OwnKey(EncryptionKey { key_id: Some("k".into()) }));
+    let own = || sse(EncryptionChange::OwnKey(EncryptionKey::named("k".to_owned())));
     assert!(kind(bed.update(sse(EncryptionChange::ServiceKey))).1.ends_with("already encrypted by default"));
     assert_eq!(
         bed.update(own()).expect("it may change").sse_description.expect("it is set").status,
@@ -646,9 +648,111 @@ fn streams_classes_and_keys_change() {
     let now = bed.describe("Shop").expect("it is there").sse_description.expect("it is set");
     assert_eq!(now.status, "ENABLED");
     assert_eq!(now.kms_master_key_arn.as_deref(), Some("arn:aws:kms:us-east-1:000000000000:key/k"));
-    assert!(kind(bed.update(own())).1.contains("already encrypted with given KMSMasterKeyId"));
     bed.update(sse(EncryptionChange::ServiceKey)).expect("it may change");
     assert!(bed.describe("Shop").expect("it is there").sse_description.is_none());
+}
+
+/// Status, type and key of a table's encryption, as a client reads them.
+fn shown_key(description: &TableDescription) -> Option<(&'static str, bool, Option<&str>)> {
+    let sse = description.sse_description.as_ref()?;
+    Some((sse.status, sse.sse_type.is_some(), sse.kms_master_key_arn.as_deref()))
+}
+
+/// What the service does with each request on a table that has no key, the managed key and a customer's key
+/// (recorded in October 2026).
+#[test]
+fn the_present_key_is_refused_by_its_arn_alone() {
+    const MANAGED: &str = "arn:aws:kms:us-east-1:000000000000:alias/aws/dynamodb";
+    const OWN: &str = "arn:aws:kms:us-east-1:000000000000:key/k";
+    const WITH_KEY: &str = "Table is already encrypted with given KMSMasterKeyId. Use KMSMasterKeyId parameter if \
+                            you want to change Master Key";
+    let managed = || EncryptionChange::OwnKey(EncryptionKey { key_id: None, found_arn: None });
+    let own = |id: &str| EncryptionChange::OwnKey(EncryptionKey::named(id.to_owned()));
+    let rows = [
+        (None, EncryptionChange::ServiceKey, Err("Table is already encrypted by default")),
+        (None, managed(), Ok(Some(MANAGED))),
+        (None, own("k"), Ok(Some(OWN))),
+        (Some(managed()), managed(), Ok(Some(MANAGED))),
+        (Some(managed()), own("alias/aws/dynamodb"), Ok(Some(MANAGED))),
+        (Some(managed()), own(MANAGED), Err(WITH_KEY)),
+        (Some(managed()), own("k"), Ok(Some(OWN))),
+        (Some(managed()), EncryptionChange::ServiceKey, Ok(None)),
+        (Some(own("k")), own("k"), Ok(Some(OWN))),
+        (Some(own("k")), own(OWN), Err(WITH_KEY)),
+        (Some(own("k")), managed(), Ok(Some(MANAGED))),
+        (Some(own("k")), EncryptionChange::ServiceKey, Ok(None)),
+    ];
+    for (place, (present, change, expected)) in rows.into_iter().enumerate() {
+        let bed = bed();
+        let mut request = creation("Shop", plain());
+        request.encryption = present.and_then(|present| match present {
+            EncryptionChange::OwnKey(key) => Some(key),
+            EncryptionChange::ServiceKey => None,
+        });
+        bed.create(request).expect("it is new");
+        let before = bed.describe("Shop").expect("it is there");
+        let answer = bed.update(UpdateTable { encryption: Some(change), ..nothing("Shop") });
+        let after = bed.describe("Shop").expect("it is there");
+        match expected {
+            Ok(key) => {
+                let answer = answer.expect("it is accepted");
+                let was = shown_key(&before)
+                    .map_or(("UPDATING", false, None), |(_, has_type, key)| ("UPDATING", has_type, key));
+                assert_eq!(
+                    shown_key(&answer),
+                    Some(was),
+                    "row {place}: the answer shows the key that it had"
+                );
+                assert_eq!(answer.table_status, TableStatus::Active, "row {place}");
+                assert_eq!(shown_key(&after), key.map(|key| ("ENABLED", true, Some(key))), "row {place}");
+            }
+            Err(text) => {
+                let expected = format!("One or more parameter values were invalid: {text}");
+                assert_eq!(kind(answer), (ErrorKind::Validation, expected), "row {place}");
+                assert_eq!(shown_key(&after), shown_key(&before), "row {place}");
+            }
+        }
+    }
+}
+
+#[test]
+fn with_a_transition_a_change_of_the_key_shows_the_old_key_then_the_new_one() {
+    let bed = open(MemoryStore::new(), EngineConfig { transition_ms: 1_000, ..EngineConfig::default() });
+    bed.create(creation("Shop", plain())).expect("it is new");
+    bed.pass_time(1_000);
+    bed.settle();
+    let arn = |id: &str| format!("arn:aws:kms:us-east-1:000000000000:key/{id}");
+    let own = |id: &str| EncryptionChange::OwnKey(EncryptionKey::named(id.to_owned()));
+    let change = |change| bed.update(UpdateTable { encryption: Some(change), ..nothing("Shop") });
+    let busy =
+        "Attempt to change a resource which is still in use: Server-Side Encryption is still being updated";
+    let busy = || (ErrorKind::ResourceInUse, busy.to_owned());
+    let mut old: Option<String> = None;
+    for (wanted, new) in
+        [(own("k1"), Some(arn("k1"))), (own("k2"), Some(arn("k2"))), (EncryptionChange::ServiceKey, None)]
+    {
+        let updating = |key: Option<&String>| ("UPDATING", key.is_some(), key.cloned());
+        let seen = || {
+            let table = bed.describe("Shop").expect("it is there");
+            assert_eq!(table.table_status, TableStatus::Active, "the table's own status stays");
+            shown_key(&table).map(|(status, has_type, key)| (status, has_type, key.map(str::to_owned)))
+        };
+        change(wanted.clone()).expect("it is accepted");
+        assert_eq!(seen(), Some(updating(old.as_ref())));
+        change(wanted).expect("the same once more is accepted");
+        assert_eq!(kind(change(own("k3"))), busy());
+        assert_eq!(kind(bed.delete("Shop")), busy());
+        bed.pass_time(399);
+        assert_eq!(seen(), Some(updating(old.as_ref())));
+        bed.pass_time(1);
+        assert_eq!(seen(), Some(updating(new.as_ref())));
+        bed.pass_time(599);
+        assert_eq!(seen(), Some(updating(new.as_ref())));
+        bed.pass_time(1);
+        assert_eq!(seen(), new.as_ref().map(|key| ("ENABLED", true, Some(key.clone()))));
+        old = new;
+    }
+    bed.delete("Shop").expect("it may go");
 }
 
 #[test]

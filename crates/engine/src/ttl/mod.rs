@@ -3,7 +3,9 @@
 //! Writers keep the expiry rows (`write::expiry_rows`). The sweep reads those rows only, never the table.
 
 mod backlog;
+mod due_rows;
 mod fill;
+mod replicas;
 mod sweep;
 
 pub use backlog::Backlog;

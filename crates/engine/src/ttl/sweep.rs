@@ -6,23 +6,20 @@ use std::sync::Arc;
 use bytes::Bytes;
 use keywright_semantics::codec::EncodedItem;
 use keywright_semantics::error::Error;
-use keywright_store::{CommitError, Direction, KeyRange, Scan, Snapshot, Store, Transaction};
+use keywright_store::{CommitError, Snapshot, Store, Transaction};
 
+use super::due_rows::{Row, rows_from, start_of};
 use super::fill::fill;
+use super::replicas;
 use crate::bind::expiry::{Due, EpochSeconds, expiry};
 use crate::bind::key::bind_item_key;
 use crate::catalogue::{Begun, Table, TableGuard, TtlGeneration};
 use crate::state::Engine;
 use crate::support::fault;
-use crate::support::layout;
 use crate::support::wake::NextWake;
 use crate::write::change::{Action, Effect, Outcome};
-use crate::write::expiry_rows::{read_row_key, rows_prefix};
 use crate::write::group::{GroupEnd, GroupKind, run};
 
-/// Expiry rows that one step reads.
-const STEP_ROWS_MAX: usize = 100;
-const STEP_BYTES_MAX: usize = 1024 * 1024;
 /// Items of one commit.
 const GROUP_ITEMS_MAX: usize = 25;
 
@@ -72,12 +69,21 @@ async fn sweep<S: Store>(
     now_ms: u64,
 ) -> Result<Swept, Error> {
     let first = EpochSeconds(Due::at(now_ms, 0).map_or(0, |due| due.first.0));
-    let rows = rows_from(engine, table, generation, first).await?;
-    if let Some(row) = rows.first() {
-        engine.next_expiry().note(table.id, generation, row.time);
-    }
-    let Some(due) = Due::at(now_ms, engine.config().ttl_delay_ms) else { return Ok(Swept::All) };
-    let expired: Vec<Row> = rows.iter().filter(|row| due.contains(row.time)).cloned().collect();
+    let start = start_of(table, generation, first);
+    let due = Due::at(now_ms, engine.config().ttl_delay_ms);
+    let expired = match due {
+        Some(due) if table.replication.is_some() => {
+            replicas::expired(engine, table, (generation, start), due, now_ms).await?
+        }
+        _ => {
+            let rows = rows_from(engine, table, (generation, start)).await?;
+            if let Some(row) = rows.first() {
+                engine.next_expiry().note(table.id, generation, row.time);
+            }
+            rows.into_iter().filter(|row| due.is_some_and(|due| due.contains(row.time))).collect()
+        }
+    };
+    let Some(due) = due else { return Ok(Swept::All) };
     if expired.is_empty() {
         return Ok(Swept::All);
     }
@@ -85,41 +91,6 @@ async fn sweep<S: Store>(
         expire(engine, table, attribute, due, group).await?;
     }
     Ok(Swept::Some)
-}
-
-/// An expiry row: its key, the expiry time, and the item's key.
-#[derive(Clone)]
-struct Row {
-    key: Bytes,
-    time: EpochSeconds,
-    item: Bytes,
-}
-
-/// The earliest expiry rows from a time on.
-async fn rows_from<S: Store>(
-    engine: &Engine<S>,
-    table: &Table,
-    generation: TtlGeneration,
-    first: EpochSeconds,
-) -> Result<Vec<Row>, Error> {
-    let prefix = rows_prefix(table.id, generation);
-    let end = layout::prefix_range(prefix.clone()).end;
-    let start = [prefix.as_slice(), &first.0.to_be_bytes()].concat().into();
-    let scan = Scan {
-        range: KeyRange { start, end },
-        direction: Direction::Forward,
-        rows_max: STEP_ROWS_MAX,
-        bytes_max: STEP_BYTES_MAX,
-    };
-    let snapshot = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
-    let page = snapshot.scan(&scan).await.map_err(|error| fault::storage(&error))?;
-    let row = |key: Bytes| read_row_key(table.id, &key).map(|(time, item)| Row { key, time, item });
-    let rows: Result<Vec<Row>, Error> =
-        page.entries.into_iter().map(|entry| row(entry.key).ok_or_else(fault::internal)).collect();
-    let rows = rows?;
-    assert!(rows.is_sorted_by_key(|row| row.time), "expiry rows are in the order of their times");
-    assert!(rows.first().is_none_or(|row| row.time >= first), "a scan starts at its range's start");
-    Ok(rows)
 }
 
 /// Deletes a group of items; those that are no longer due when the delete is evaluated stay.

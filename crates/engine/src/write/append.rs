@@ -1,19 +1,21 @@
 //! Logging changes: in the transaction that changes the item, and nowhere else.
 //!
-//! Each open log of the table gets a record, with the images that its purpose keeps. An undo row of history,
-//! or the version of a replicated item, is staged in the same place: `group` calls it for each change.
+//! Each open log of the table gets a record, with the images that its purpose keeps; a log for replicas gets
+//! a version instead.
 
 use bytes::Bytes;
 use keywright_semantics::capacity::{WriteMode, write_units};
 use keywright_semantics::response::StreamIdentity;
 use keywright_store::{Store, Transaction};
 
-use crate::catalogue::{ChangeLog, Purpose, Shard, ShardHash, Table};
+use crate::catalogue::{ChangeLog, Purpose, Shard, ShardHash};
 use crate::changes::record::ChangeRecord;
 use crate::state::Engine;
 use crate::support::env::Env;
 use crate::support::layout;
 use crate::write::change::{Action, Change, Effect};
+use crate::write::version_record::VersionRecord;
+use crate::write::versions::NewVersion;
 
 const US_PER_MS: u64 = 1000;
 
@@ -27,21 +29,32 @@ pub(crate) struct Author {
 /// Appends a record of the change to each open log of the table, if the item changed.
 pub(crate) fn append<T: Transaction>(
     txn: &mut T,
-    table: &Table,
-    row: &Bytes,
-    change: &Change,
+    action: &Action<'_>,
+    (change, version): (&Change, Option<&NewVersion>),
     (author, env): (Author, &dyn Env),
 ) {
+    let (table, row) = (&*action.table, &action.key.row);
     let is_key = |name: &str| table.schema.key.attributes().any(|attribute| attribute.name == name);
     let images = (change.old.as_ref(), change.new.as_ref());
+    append_version(txn, action, version);
     for log in table.open_logs() {
-        let kept = log.purpose.images();
+        let Some(kept) = log.purpose.images() else { continue };
         if let Some(mut record) = ChangeRecord::of(images, kept, is_key, (author.identity, author.now_ms)) {
             if matches!(log.purpose, Purpose::Destination(_)) {
                 refine(&mut record, env);
             }
             txn.append(layout::log_of(table.id, shard_of(log, row).number), record.encode());
         }
+    }
+}
+
+/// Logs a change for the table's replicas. What comes from one of them goes to all others from there.
+pub(crate) fn append_version<T: Transaction>(txn: &mut T, action: &Action<'_>, version: Option<&NewVersion>) {
+    let (table, row) = (&*action.table, &action.key.row);
+    let Some(version) = version.filter(|version| version.is_own) else { return };
+    for log in table.open_logs().filter(|log| log.purpose == Purpose::Replication) {
+        let record = VersionRecord::of(version, layout::within_items(row));
+        txn.append(layout::log_of(table.id, shard_of(log, row).number), record.encode());
     }
 }
 

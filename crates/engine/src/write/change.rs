@@ -18,7 +18,9 @@ use crate::bind::item::check_updated;
 use crate::bind::key::ItemKey;
 use crate::catalogue::Table;
 use crate::state::stats::Tally;
+use crate::support::version::Version;
 use crate::write::index::{self, IndexChange, Target};
+use crate::write::version_rows::Deleted;
 
 /// The effect of an action on its item.
 #[derive(Clone, Debug)]
@@ -33,8 +35,21 @@ pub(crate) enum Effect<'r> {
     Delete,
     /// A delete if the item is due to expire; otherwise none.
     Expire(Due),
+    /// Takes the item of another replica, or its deletion, if that is newer; otherwise none.
+    Replicate(Box<Incoming>),
+    /// Leaves the item as it is, with a new version, if it has this one.
+    Raise(Box<Raise>),
     /// Brings the item back, if it is as expected; otherwise none. In a box, as it is rare and large.
     Revert(Box<Revert>),
+}
+
+/// A new version of an item that stays as it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Raise {
+    /// The version that the item has; if it has another one, nothing happens.
+    pub expected: Version,
+    /// The new version is above this one too.
+    pub above: Version,
 }
 
 /// How an item is brought back to what it was.
@@ -44,6 +59,22 @@ pub(crate) struct Revert {
     pub expected: Option<EncodedItem>,
     /// What it becomes.
     pub back: Option<EncodedItem>,
+}
+
+/// An item of another replica, or its deletion, as it is there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Incoming {
+    pub version: Version,
+    pub item: Option<EncodedItem>,
+    /// Only without an item.
+    pub deleted: Option<Deleted>,
+}
+
+/// An incoming version that was taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Taken {
+    /// The version that it replaces; `None` if there was no item, and none was deleted.
+    pub before: Option<Version>,
 }
 
 /// One write, bound to its table.
@@ -67,8 +98,8 @@ impl Action<'_> {
         let effect = match &self.effect {
             Effect::Update { update: Some(update), .. } => update.work(),
             Effect::Put(item) => Work::fixed(u64::try_from(item.size_bytes()).unwrap_or(u64::MAX)),
-            Effect::Delete | Effect::Expire(_) | Effect::Revert(_) => Work::walks(1),
-            Effect::Check | Effect::Update { update: None, .. } => Work::default(),
+            Effect::Delete | Effect::Expire(_) | Effect::Revert(_) | Effect::Replicate(_) => Work::walks(1),
+            Effect::Raise(_) | Effect::Check | Effect::Update { update: None, .. } => Work::default(),
         };
         condition.and(effect).and(Work::fixed(ACTION_STEPS))
     }
@@ -92,8 +123,9 @@ fn of_action(action: &Action<'_>, old_bytes: usize) -> usize {
         Effect::Check => return old_bytes,
         Effect::Put(item) => (item.as_bytes().len(), 0),
         Effect::Update { .. } => (old_bytes, old_bytes.saturating_mul(UPDATE_TREE_FACTOR)),
-        Effect::Delete | Effect::Expire(_) => (0, 0),
+        Effect::Delete | Effect::Expire(_) | Effect::Raise(_) => (0, 0),
         Effect::Revert(revert) => (revert.back.as_ref().map_or(0, |item| item.as_bytes().len()), 0),
+        Effect::Replicate(incoming) => (incoming.item.as_ref().map_or(0, |item| item.as_bytes().len()), 0),
     };
     let histories = usize::from(action.table.history.is_on());
     let copies = action.table.indexes().count() + action.table.open_logs().count() + histories;
@@ -118,6 +150,8 @@ pub(crate) struct Change {
     pub old: Option<EncodedItem>,
     pub new: Option<EncodedItem>,
     pub updated: Option<Updated>,
+    /// The incoming version that was taken, also if the item is as before.
+    pub taken: Option<Taken>,
     /// Changes of indexes, with the index's position in the schema.
     pub indexes: Vec<(usize, IndexChange)>,
 }
@@ -182,21 +216,27 @@ pub(crate) struct Outcome {
     pub collection_bytes: Option<u64>,
 }
 
-/// Evaluates an action on the stored item.
-pub(crate) fn evaluate(action: &Action<'_>, old: Option<EncodedItem>) -> Result<Change, Refusal> {
+/// Evaluates an action on the stored item. `version` is the item's, if its table has replicas and the item
+/// was written since.
+pub(crate) fn evaluate(
+    action: &Action<'_>,
+    old: Option<EncodedItem>,
+    version: Option<&Version>,
+) -> Result<Change, Refusal> {
     if let Some(condition) = action.condition
         && !condition.evaluate(old.as_ref().map(EncodedItem::view))
     {
         return Err(Refusal::Condition { item: old });
     }
     let mut change = match &action.effect {
-        Effect::Check => Change { new: old.clone(), old, ..Change::default() },
+        Effect::Check | Effect::Raise(_) => Change { new: old.clone(), old, ..Change::default() },
         Effect::Put(item) => Change { old, new: Some(item.clone()), ..Change::default() },
         Effect::Delete => Change { old, ..Change::default() },
         Effect::Expire(due) => {
             let new = old.clone().filter(|item| !is_due(&action.table, item, *due));
             Change { old, new, ..Change::default() }
         }
+        Effect::Replicate(incoming) => replicated(incoming, old, version),
         Effect::Revert(revert) => {
             let new = if old == revert.expected { revert.back.clone() } else { old.clone() };
             Change { old, new, ..Change::default() }
@@ -208,6 +248,15 @@ pub(crate) fn evaluate(action: &Action<'_>, old: Option<EncodedItem>) -> Result<
             index_changes(&action.table, action.key.base, change.old.as_ref(), change.new.as_ref());
     }
     Ok(change)
+}
+
+/// The change by an incoming version: the greater version wins. No item is less than one without a version.
+fn replicated(incoming: &Incoming, old: Option<EncodedItem>, version: Option<&Version>) -> Change {
+    let before = version.cloned().or_else(|| old.as_ref().map(|_| Version::zero()));
+    if before.as_ref() >= Some(&incoming.version) {
+        return Change { new: old.clone(), old, ..Change::default() };
+    }
+    Change { old, new: incoming.item.clone(), taken: Some(Taken { before }), ..Change::default() }
 }
 
 /// Whether the item is due to expire.

@@ -18,14 +18,16 @@ use crate::write::group::{GroupEnd, GroupKind};
 /// How the writes of a group are charged; the service's own deletes are free.
 const fn mode(kind: GroupKind) -> Option<WriteMode> {
     match kind {
-        GroupKind::Single => Some(WriteMode::Plain),
+        // A replica is written for the same units as the item where the change was made.
+        GroupKind::Single | GroupKind::Replicated => Some(WriteMode::Plain),
         GroupKind::Transaction => Some(WriteMode::Transactional),
         GroupKind::Expiry => None,
     }
 }
 
 fn is_limited<S: Store>(engine: &Engine<S>, kind: GroupKind, actions: &[Action<'_>]) -> bool {
-    kind != GroupKind::Expiry && actions.iter().any(|action| engine.is_limited(&action.table))
+    let is_limited = matches!(kind, GroupKind::Single | GroupKind::Transaction);
+    is_limited && actions.iter().any(|action| engine.is_limited(&action.table))
 }
 
 /// Refuses a group before the store is read. Writes of a batch are decided on later, each on its own.
@@ -54,7 +56,7 @@ pub(crate) fn admit<'a, S: Store>(
     let demands: Vec<_> = pairs.map(|(action, outcome)| whole(action, &outcome.change, mode)).collect();
     let together = match kind {
         GroupKind::Transaction => Together::All,
-        GroupKind::Single | GroupKind::Expiry => Together::Each,
+        GroupKind::Single | GroupKind::Expiry | GroupKind::Replicated => Together::Each,
     };
     match engine.admit_demands(&demands, together) {
         Ok(()) => Ok(demands),
@@ -132,7 +134,9 @@ pub(crate) fn note<S: Store>(engine: &Engine<S>, kind: GroupKind, actions: &[Act
     let mut sums = Sums::default();
     match end {
         GroupEnd::Written(outcomes) => {
-            for outcome in outcomes {
+            let is_redelivered =
+                |outcome: &&Outcome| kind == GroupKind::Replicated && outcome.change.taken.is_none();
+            for outcome in outcomes.iter().filter(|outcome| !is_redelivered(outcome)) {
                 let (table, change) = (&*outcome.table, &outcome.change);
                 sums.add(table, None, write_units(change.larger_image_bytes(), mode));
                 for (position, index) in &change.indexes {

@@ -32,9 +32,10 @@ use crate::write::change::{Action, Change, Effect, Outcome, Refusal, evaluate, i
 use crate::write::charges;
 use crate::write::collections;
 use crate::write::expiry_rows;
-use crate::write::order::{self, Order};
+use crate::write::order::{self, Order, Unordered};
 use crate::write::own_row::{OwnRow, PendingRow, Seen};
 use crate::write::tokens::TokenRow;
+use crate::write::versions::NewVersion;
 
 /// Tries of a group before it ends as a conflict. Behind the latches the first try succeeds.
 const WRITE_ATTEMPTS_MAX: usize = 16;
@@ -57,6 +58,8 @@ pub(crate) enum GroupKind {
     Single,
     /// Deletes of expired items by the service itself.
     Expiry,
+    /// Items of another replica. No limit holds for them: they were acknowledged there.
+    Replicated,
     /// A transaction. It does not wait for another transaction on one of its items, but ends as a conflict.
     Transaction,
 }
@@ -64,14 +67,14 @@ pub(crate) enum GroupKind {
 impl GroupKind {
     const fn holder(self) -> Holder {
         match self {
-            Self::Single | Self::Expiry => Holder::Single,
+            Self::Single | Self::Expiry | Self::Replicated => Holder::Single,
             Self::Transaction => Holder::Transaction,
         }
     }
 
     const fn identity(self) -> StreamIdentity {
         match self {
-            Self::Single | Self::Transaction => StreamIdentity::Caller,
+            Self::Single | Self::Transaction | Self::Replicated => StreamIdentity::Caller,
             Self::Expiry => StreamIdentity::TimeToLive,
         }
     }
@@ -249,7 +252,11 @@ async fn attempt<'e, S: Store>(
         .map(|key| (key, collections::decode(rows.next().flatten().as_ref())))
         .collect();
     let stored = own.and_then(|_| rows.next().flatten());
-    let Ok(order) = Order::of(engine, actions, rows) else { return Ok(Attempt::Conflict(Vec::new())) };
+    let order = match Order::of(engine, actions, rows) {
+        Ok(order) => order,
+        Err(Unordered::NotJoined) => return Ok(Attempt::Conflict(Vec::new())),
+        Err(Unordered::Fault(error)) => return Err(error),
+    };
     let now_ms = engine.env().now_ms();
     match own.map_or(Seen::New, |own| own.seen(stored, now_ms)) {
         Seen::New => {}
@@ -260,7 +267,7 @@ async fn attempt<'e, S: Store>(
     if !room.take(&engine.config().images, bytes) {
         return Ok(Attempt::NoRoom(bytes));
     }
-    let outcomes = match evaluate_all(engine, pace, actions, items, sizes).await? {
+    let outcomes = match evaluate_all(engine, pace, (kind, actions), (items, &order), sizes).await? {
         Ok(outcomes) => outcomes,
         Err(refusals) => return Ok(Attempt::Ended(GroupEnd::Refused(refusals))),
     };
@@ -281,7 +288,7 @@ async fn attempt<'e, S: Store>(
 
 async fn commit<S: Store>(
     engine: &Engine<S>,
-    (mut txn, order): (Guarded<S::Transaction>, Order),
+    (mut txn, mut order): (Guarded<S::Transaction>, Order),
     actions: &[Action<'_>],
     author: Author,
     (outcomes, own): (Vec<Outcome>, Option<PendingRow>),
@@ -289,13 +296,24 @@ async fn commit<S: Store>(
     assert_eq!(actions.len(), outcomes.len(), "every action of a group has an outcome");
     let drawn = order.draw(engine, author.now_ms);
     let pending = Pending { outcomes, own, stamp: drawn.as_ref().map(InFlight::stamp) };
+    let written = (actions, pending.outcomes.as_slice());
+    let versions = order.new_versions(engine, written, (pending.stamp, author.identity));
     let mut writes = false;
-    for (action, outcome) in actions.iter().zip(&pending.outcomes) {
-        if stage(&mut txn, action, outcome, (author, engine.env())) {
+    for (place, (action, outcome)) in actions.iter().zip(&pending.outcomes).enumerate() {
+        let version = versions.get(place).and_then(Option::as_ref);
+        if stage(&mut txn, (action, outcome), version, (author, engine.env())) {
             writes = true;
             if let Some(stamp) = pending.stamp {
                 order::stage(engine, &mut *txn, (action, &outcome.change), (stamp, author.identity));
             }
+        }
+        if let Some(version) = version {
+            // Also where the item stays as it is.
+            writes = true;
+            if matches!(action.effect, Effect::Raise(_)) {
+                append::append_version(&mut *txn, action, Some(version));
+            }
+            version.stage(&mut *txn, (action, &outcome.change));
         }
     }
     if let Some(own) = &pending.own {
@@ -339,17 +357,24 @@ async fn commit<S: Store>(
 async fn evaluate_all<S: Store>(
     engine: &Engine<S>,
     pace: &mut Pace<'_>,
-    actions: &[Action<'_>],
-    items: Vec<Option<Bytes>>,
+    (kind, actions): (GroupKind, &[Action<'_>]),
+    (items, order): (Vec<Option<Bytes>>, &Order),
     mut sizes: BTreeMap<Bytes, u64>,
 ) -> Result<Result<Vec<Outcome>, Vec<Option<Refusal>>>, Error> {
-    let limit = engine.config().item_collection_bytes_max;
+    let limit = match kind {
+        GroupKind::Single | GroupKind::Expiry | GroupKind::Transaction => {
+            engine.config().item_collection_bytes_max
+        }
+        GroupKind::Replicated => u64::MAX,
+    };
     let mut outcomes = Vec::with_capacity(actions.len());
     let mut refusals: Vec<Option<Refusal>> = Vec::new();
     for (place, (action, stored)) in actions.iter().zip(items).enumerate() {
         let old = stored.map(EncodedItem::from_stored).transpose().map_err(fault::corrupt)?;
         let steps = action.work().steps(old.as_ref().map_or(0, EncodedItem::size_bytes));
-        let refusal = match pace.turn(steps, |_| evaluate(action, old)).await? {
+        let version = order.version(place).map(|stored| &stored.version);
+        let version = version.filter(|_| engine.links().is_compared());
+        let refusal = match pace.turn(steps, |_| evaluate(action, old, version)).await? {
             Ok(mut change) => match grow(action, &change, &mut sizes, limit) {
                 Ok(()) => {
                     if actions.len() > 1 {
@@ -401,8 +426,8 @@ fn grow(
 /// Buffers all rows of one action; true if there are any.
 fn stage<T: Transaction>(
     txn: &mut Guarded<T>,
-    action: &Action<'_>,
-    outcome: &Outcome,
+    (action, outcome): (&Action<'_>, &Outcome),
+    version: Option<&NewVersion>,
     author: (Author, &dyn Env),
 ) -> bool {
     let change = &outcome.change;
@@ -429,7 +454,7 @@ fn stage<T: Transaction>(
         }
     }
     expiry_rows::stage(&mut **txn, &action.table, &action.key.row, change);
-    append::append(&mut **txn, &action.table, &action.key.row, change, author);
+    append::append(&mut **txn, action, (change, version), author);
     true
 }
 
@@ -457,6 +482,9 @@ fn finish<S: Store>(engine: &Engine<S>, outcomes: Vec<Outcome>, committed: Commi
             continue;
         }
         expiry_rows::note(engine, table, change);
+        if table.replication.is_some() && change.taken.is_none() {
+            engine.shipping().note(table.id);
+        }
         engine.stats().add(Counted::Items(table.id), change.item_tally(), committed);
         for (position, index) in &change.indexes {
             if let Some((_, id, _)) = table.indexes().nth(*position) {

@@ -14,3 +14,6 @@ pub(crate) mod put_item;
 pub(crate) mod single_write;
 pub(crate) mod tokens;
 pub(crate) mod update_item;
+pub(crate) mod version_record;
+pub(crate) mod version_rows;
+pub(crate) mod versions;

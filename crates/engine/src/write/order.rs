@@ -1,14 +1,17 @@
-//! The stamp of a group's commit, and the undo rows that carry it.
+//! The stamp of a group's commit, and the undo rows and versions that carry it.
 //!
-//! A group has a stamp if one of its tables keeps history. It is drawn after the transaction has begun, and
-//! anew at each try, so it is above the stamps of everything that the group has read:
+//! A group has a stamp if one of its tables keeps history or has replicas. It is drawn after the transaction
+//! has begun, and anew at each try, so it is above the stamps of everything that the group has read:
 //!
 //! - In a store of one process because stamps never fall, and those of earlier commits were drawn before.
-//! - In a shared store because each change of an item leaves its stamp in a row of the item, which later
-//!   writers read in the round trip in which they read the item. They also protect the row that says that
-//!   their process has joined (`background::stamp_rows`).
+//! - In a shared store because each change of an item of a table with history leaves its stamp in a row of
+//!   the item, which later writers read in the round trip in which they read the item. They also protect the
+//!   row that says that their process has joined (`background::stamp_rows`).
+//!
+//! The version of a replicated item is read in the same round trip.
 
 use bytes::Bytes;
+use keywright_semantics::error::Error;
 use keywright_semantics::response::StreamIdentity;
 use keywright_store::{CommitError, CommitVersion, Store, Transaction};
 
@@ -17,32 +20,42 @@ use crate::history::bound;
 use crate::history::rows::{self, Author, item_stamp_key};
 use crate::state::Engine;
 use crate::state::stamps::InFlight;
-use crate::support::layout;
+use crate::support::layout::{self, within_table};
 use crate::support::stamp::Stamp;
-use crate::write::change::{Action, Change};
+use crate::write::change::{Action, Change, Outcome};
+use crate::write::version_rows::{StoredVersion, version_key};
+use crate::write::versions::{NewVersion, Versioning, is_versioned};
 
 /// The order of a group's commit in time.
-pub(super) enum Order {
-    /// None is kept: no table of the group has history.
-    None,
-    /// The commit's stamp is not below this one.
-    From(Stamp),
+pub(super) struct Order {
+    /// The commit's stamp is not below this one; `None`: no table of the group has history or replicas.
+    least: Option<Stamp>,
+    /// The version of each action's item; empty if no table of the group has replicas.
+    versions: Vec<Option<StoredVersion>>,
 }
 
-/// This process's stamps do not count in the shared store at the moment: it has to join again first.
-pub(super) struct NotJoined;
+/// Why a group's order is not known.
+pub(super) enum Unordered {
+    NotJoined,
+    Fault(Error),
+}
 
-/// Adds the rows that a group with history protects in a shared store.
+/// Adds the rows that a group protects because its commit is ordered in time.
 pub(super) fn protect<S: Store>(engine: &Engine<S>, actions: &[Action<'_>], keys: &mut Vec<Bytes>) {
-    if !engine.stamps().are_shared() || !keep_history(actions) {
+    if !actions.iter().any(is_ordered) {
         return;
     }
-    keys.push(engine.joined_key());
-    keys.extend(with_history(actions).map(|action| item_stamp_key(&action.key.row)));
+    if engine.stamps().are_shared() {
+        keys.push(engine.joined_key());
+        keys.extend(with_history(actions).map(|action| item_stamp_key(&action.key.row)));
+    }
+    let versioned = actions.iter().filter(|action| is_versioned(action));
+    keys.extend(versioned.map(|action| version_key(action.table.id, within_table(&action.key.row))));
 }
 
-fn keep_history(actions: &[Action<'_>]) -> bool {
-    with_history(actions).next().is_some()
+/// Whether the commit that writes the action's item has a stamp.
+fn is_ordered(action: &Action<'_>) -> bool {
+    action.table.history.is_on() || action.table.replication.is_some()
 }
 
 fn with_history<'a, 'r>(actions: &'a [Action<'r>]) -> impl Iterator<Item = &'a Action<'r>> {
@@ -55,28 +68,67 @@ impl Order {
         engine: &Engine<S>,
         actions: &[Action<'_>],
         mut rows: impl Iterator<Item = Option<Bytes>>,
-    ) -> Result<Self, NotJoined> {
+    ) -> Result<Self, Unordered> {
+        let ordered = actions.iter().filter(|action| is_ordered(action));
         // It holds also after a restart with a clock that was set back.
-        let Some(floor) = with_history(actions).map(|action| action.table.history.floor()).max() else {
-            return Ok(Self::None);
+        let Some(floor) = ordered.map(|action| action.table.history.floor()).max() else {
+            return Ok(Self { least: None, versions: Vec::new() });
         };
-        if !engine.stamps().are_shared() {
-            return Ok(Self::From(floor));
+        let mut least = floor;
+        if engine.stamps().are_shared() {
+            if rows.next().flatten().is_none() {
+                return Err(Unordered::NotJoined);
+            }
+            let stamps = rows.by_ref().take(with_history(actions).count());
+            let greatest = stamps.flatten().filter_map(|row| rows::read_item_stamp(&row)).max();
+            least = greatest.map_or(floor, |greatest| greatest.next().max(floor));
         }
-        if rows.next().flatten().is_none() {
-            return Err(NotJoined);
-        }
-        let last = rows.flatten().filter_map(|row| rows::read_item_stamp(&row)).max();
-        Ok(Self::From(last.map_or(floor, |last| last.next().max(floor))))
+        let versions = read_versions(actions, rows).map_err(Unordered::Fault)?;
+        Ok(Self { least: Some(least), versions })
+    }
+
+    /// The version of the item of the action at this place.
+    pub(super) fn version(&self, place: usize) -> Option<&StoredVersion> {
+        self.versions.get(place).and_then(Option::as_ref)
+    }
+
+    /// The versions that the items of these actions get, by their places; none without a stamp.
+    pub(super) fn new_versions<S: Store>(
+        &mut self,
+        engine: &Engine<S>,
+        (actions, outcomes): (&[Action<'_>], &[Outcome]),
+        (stamp, identity): (Option<Stamp>, StreamIdentity),
+    ) -> Vec<Option<NewVersion>> {
+        let Some(at) = stamp else { return Vec::new() };
+        let before = std::mem::take(&mut self.versions);
+        let of = |((action, outcome), before): ((&Action<'_>, &Outcome), _)| {
+            let shown = at.shifted(engine.links().skew_ms(&action.table.region, at.ms()));
+            let versioning = Versioning { identity, at, shown, is_above: engine.links().is_above() };
+            NewVersion::of((action, &outcome.change), before, versioning).filter(|_| is_versioned(action))
+        };
+        actions.iter().zip(outcomes).zip(before).map(of).collect()
     }
 
     /// Draws the commit's stamp, if it has one.
     pub(super) fn draw<'e, S: Store>(&self, engine: &'e Engine<S>, now_ms: u64) -> Option<InFlight<'e>> {
-        match self {
-            Self::None => None,
-            Self::From(least) => Some(engine.stamps().draw(now_ms, *least)),
-        }
+        self.least.map(|least| engine.stamps().draw(now_ms, least))
     }
+}
+
+/// The stored versions of the items of these actions, from the rows that `protect` added last.
+fn read_versions(
+    actions: &[Action<'_>],
+    mut rows: impl Iterator<Item = Option<Bytes>>,
+) -> Result<Vec<Option<StoredVersion>>, Error> {
+    if !actions.iter().any(is_versioned) {
+        return Ok(Vec::new());
+    }
+    let read = |action| {
+        // The others have no row here.
+        let row = if is_versioned(action) { rows.next().flatten() } else { None };
+        row.as_ref().map(StoredVersion::decode).transpose()
+    };
+    actions.iter().map(read).collect()
 }
 
 /// Buffers the undo row of a change, if its table keeps history.

@@ -10,6 +10,7 @@ mod untagged;
 
 pub(super) use sections::{critical_tags, known_tags};
 
+use super::change_log::{ChangeLog, Purpose};
 use super::destination::Destinations;
 use super::history::History;
 use super::policies::Policies;
@@ -36,6 +37,12 @@ pub(super) fn has_policies(table: &Table) -> bool {
 /// Whether a table has destinations, or logs of some: only releases that know them may serve it.
 pub(super) fn has_destinations(table: &Table) -> bool {
     table.destinations != Destinations::default() || table.destination_logs().next().is_some()
+}
+
+/// Whether a table is in a group of replicas, or left one: only releases that write versions may serve it.
+pub(super) fn has_replicas(table: &Table) -> bool {
+    let is_for_replicas = |log: &ChangeLog| log.purpose == Purpose::Replication;
+    table.replication.is_some() || table.has_old_versions || table.logs.iter().any(is_for_replicas)
 }
 
 /// Why a stored table cannot be read.
@@ -107,10 +114,10 @@ mod tests {
     use super::*;
     use crate::catalogue::insights::{InsightsMode, InsightsPhase, InsightsState};
     use crate::catalogue::table::{
-        ClassState, DoomedIndex, EncryptionState, LaterSection, ModeChanges, OnDemandLimits, TableStatus,
-        Throughput, Warm, WarmJob,
+        ClassState, DoomedIndex, EncryptionState, KeyChange, LaterSection, ModeChanges, OnDemandLimits,
+        TableStatus, Throughput, Warm, WarmJob,
     };
-    use crate::catalogue::{BulkPutting, NewLog, Purpose, StreamTerms, TtlState};
+    use crate::catalogue::{BulkPutting, NewLog, Replication, StreamTerms, TtlState};
     use crate::support::layout::IndexId;
     use crate::support::stamp::Stamp;
     use crate::tests::harness::{bench, namespace, seeds};
@@ -177,12 +184,18 @@ mod tests {
         for seed in seeds(50) {
             let mut table = random_table(seed);
             assert_eq!(decode(&encode_untagged(&table)).as_ref(), Ok(&table), "seed {seed}");
+            table.key_change =
+                Some(KeyChange { began_ms: seed, until_ms: seed + 1, before: table.encryption.clone() });
             table.later = vec![LaterSection { tag: 99, bytes: vec![7; 3] }];
             table.history.enable_recovery(seed, 35, Stamp::first_of(seed));
             assert!(table.history.hold("backup", Stamp::first_of(seed + 1)));
             table.policies.put(None, "{}".to_owned(), seed);
             table.policies.put(Some("label".to_owned()), "{}".to_owned(), seed);
             table.policies.remove(Some("label".to_owned()), seed);
+            if seed % 3 == 0 {
+                let group = Replication::found(&table, seed);
+                table.enter_group(group, (seed, 4));
+            }
             table.bulk_put = Some(BulkPutting { job: "job".to_owned(), is_cancelled: seed % 2 == 0 });
             let record = encode(&table);
             let read = decode(&record).expect("it was just written");
@@ -253,7 +266,7 @@ mod tests {
 
     #[test]
     fn an_unknown_critical_section_refuses_the_table_by_name_and_says_what_it_holds() {
-        for (tag, contents) in [(34, "its replicas in other regions"), (99, "section 99")] {
+        for (tag, contents) in [(98, "section 98"), (99, "section 99")] {
             let record = with_section(&encode(&table()), tag, true, b"of a later release");
             let Err(RecordFault::Refused(refused)) = decode(&record) else { panic!("it is refused") };
             assert_eq!((refused.id, refused.name.as_str()), (table().id, "t"));

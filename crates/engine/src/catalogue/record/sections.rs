@@ -13,17 +13,20 @@ use super::RecordFault;
 use super::framing::{self, Section};
 use super::schema::{AttributeRecord, IndexRecord, KeyRecord, index_of_record, index_record};
 use crate::catalogue::bulk_put::BulkPutting;
-use crate::catalogue::change_log::{ChangeLog, DestinationLogRecord, StreamRecord, StreamState};
+use crate::catalogue::change_log::{
+    ChangeLog, DestinationLogRecord, ReplicationLogRecord, StreamRecord, StreamState,
+};
 use crate::catalogue::destination::Destinations;
 use crate::catalogue::filling::Filling;
 use crate::catalogue::history::History;
 use crate::catalogue::insights::Insights;
 use crate::catalogue::policies::{Governed, Policies, StoredPolicy};
 use crate::catalogue::refused::RefusedTable;
+use crate::catalogue::replicas::Replication;
 use crate::catalogue::stored::BillingModeRecord;
 use crate::catalogue::table::{
-    ClassState, DoomedIndex, EncryptionState, LaterSection, ModeChanges, OnDemandLimits, Seen, Table,
-    TableStatus, Throughput, Warm, WarmJob,
+    ClassState, DoomedIndex, EncryptionState, KeyChange, LaterSection, ModeChanges, OnDemandLimits, Seen,
+    Table, TableStatus, Throughput, Warm, WarmJob,
 };
 use crate::catalogue::ttl::TtlState;
 use crate::support::layout::TableId;
@@ -48,14 +51,16 @@ enum Tag {
     History,
     Filling,
     Policies,
+    Replicas,
     Destinations,
     BulkPut,
     RemovedPolicies,
+    KeyChange,
 }
 
 impl Tag {
     /// All sections that this release knows, in ascending order.
-    const ALL: [Self; 20] = [
+    const ALL: [Self; 22] = [
         Self::Identity,
         Self::Status,
         Self::Schema,
@@ -72,13 +77,15 @@ impl Tag {
         Self::Copied,
         Self::History,
         Self::Policies,
+        Self::Replicas,
         Self::Filling,
         Self::Destinations,
         Self::BulkPut,
         Self::RemovedPolicies,
+        Self::KeyChange,
     ];
 
-    /// The stored number: never renumber. The numbers of `PLANNED` are taken too.
+    /// The stored number: never renumber.
     const fn number(self) -> u16 {
         match self {
             Self::Identity => 1,
@@ -97,10 +104,12 @@ impl Tag {
             Self::Copied => 14,
             Self::History => 32,
             Self::Policies => 33,
+            Self::Replicas => 34,
             Self::Filling => 35,
             Self::Destinations => 36,
             Self::BulkPut => 37,
             Self::RemovedPolicies => 38,
+            Self::KeyChange => 39,
         }
     }
 
@@ -116,6 +125,7 @@ impl Tag {
             | Self::Protection
             | Self::History
             | Self::Policies
+            | Self::Replicas
             | Self::Filling
             | Self::Destinations => true,
             Self::Class
@@ -126,7 +136,8 @@ impl Tag {
             | Self::WarmJobs
             | Self::Copied
             | Self::BulkPut
-            | Self::RemovedPolicies => false,
+            | Self::RemovedPolicies
+            | Self::KeyChange => false,
         }
     }
 
@@ -135,15 +146,9 @@ impl Tag {
     }
 }
 
-/// Critical sections of later releases, so that this one can say what it does not serve.
-const PLANNED: [(u16, &str); 1] = [(34, "its replicas in other regions")];
-
 /// What a section that this release does not know holds, for people.
 fn contents(tag: u16) -> String {
-    match PLANNED.iter().find(|(number, _)| *number == tag) {
-        Some((_, name)) => (*name).to_owned(),
-        None => format!("section {tag}"),
-    }
+    format!("section {tag}")
 }
 
 #[derive(Serialize, Deserialize)]
@@ -192,6 +197,13 @@ struct Streams {
 struct OfDestinations {
     all: Destinations,
     logs: Vec<DestinationLogRecord>,
+}
+
+#[derive(Default, PartialEq, Serialize, Deserialize)]
+struct OfReplicas {
+    group: Option<Replication>,
+    has_old_versions: bool,
+    logs: Vec<ReplicationLogRecord>,
 }
 
 #[derive(Default, PartialEq, Serialize, Deserialize)]
@@ -294,6 +306,7 @@ fn add_others(table: &Table, written: &mut Written) {
     written.add_unless(&Protection::default(), Tag::Protection, &protection);
     written.add_unless(&None, Tag::Class, &table.class);
     written.add_unless(&None, Tag::Encryption, &table.encryption);
+    written.add_unless(&None, Tag::KeyChange, &table.key_change);
     written.add_unless(&BTreeMap::new(), Tag::Tags, &table.tags);
     written.add_unless(&ModeChanges::default(), Tag::ModeChanges, &table.mode_changes);
     written.add_unless(&Vec::new(), Tag::Insights, &table.insights);
@@ -310,6 +323,12 @@ fn add_others(table: &Table, written: &mut Written) {
         logs: DestinationLogRecord::of_destinations(&table.logs),
     };
     written.add_unless(&OfDestinations::default(), Tag::Destinations, &destinations);
+    let replicas = OfReplicas {
+        group: table.replication.clone(),
+        has_old_versions: table.has_old_versions,
+        logs: ReplicationLogRecord::of_replicas(&table.logs),
+    };
+    written.add_unless(&OfReplicas::default(), Tag::Replicas, &replicas);
 }
 
 /// The sections of a record while it is read.
@@ -324,6 +343,7 @@ struct Parts {
     protection: Protection,
     class: Option<ClassState>,
     encryption: Option<EncryptionState>,
+    key_change: Option<KeyChange>,
     tags: BTreeMap<String, String>,
     mode_changes: ModeChanges,
     insights: Insights,
@@ -335,6 +355,7 @@ struct Parts {
     policies: BTreeMap<Governed, StoredPolicy>,
     removed_policies: BTreeMap<Governed, u64>,
     destinations: OfDestinations,
+    replicas: OfReplicas,
 }
 
 impl Parts {
@@ -349,6 +370,7 @@ impl Parts {
             Tag::Protection => self.protection = whole(bytes)?,
             Tag::Class => self.class = whole(bytes)?,
             Tag::Encryption => self.encryption = whole(bytes)?,
+            Tag::KeyChange => self.key_change = whole(bytes)?,
             Tag::Tags => self.tags = whole(bytes)?,
             Tag::ModeChanges => self.mode_changes = whole(bytes)?,
             Tag::Insights => self.insights = whole(bytes)?,
@@ -360,6 +382,7 @@ impl Parts {
             Tag::Policies => self.policies = whole(bytes)?,
             Tag::RemovedPolicies => self.removed_policies = whole(bytes)?,
             Tag::Destinations => self.destinations = whole(bytes)?,
+            Tag::Replicas => self.replicas = whole(bytes)?,
         }
         Ok(())
     }
@@ -403,7 +426,9 @@ pub(super) fn decode(version: u64, bytes: &[u8]) -> Result<Table, RecordFault> {
     let (indexes, index_states) = schema.indexes.into_iter().map(index_of_record).unzip();
     let doomed = schema.doomed_indexes.into_iter().map(index_of_record);
     let of_streams = parts.streams.all.into_iter().map(ChangeLog::from);
-    let logs = of_streams.chain(parts.destinations.logs.into_iter().map(ChangeLog::from)).collect();
+    let of_destinations = parts.destinations.logs.into_iter().map(ChangeLog::from);
+    let of_replicas = parts.replicas.logs.into_iter().map(ChangeLog::from);
+    let logs = of_streams.chain(of_destinations).chain(of_replicas).collect();
     Ok(Table {
         id: TableId(identity.id),
         version,
@@ -431,6 +456,7 @@ pub(super) fn decode(version: u64, bytes: &[u8]) -> Result<Table, RecordFault> {
         ttl: parts.ttl,
         class: parts.class,
         encryption: parts.encryption,
+        key_change: parts.key_change,
         deletion_protection: parts.protection.is_on,
         deletion_protection_changed_ms: parts.protection.changed_ms,
         tags: parts.tags,
@@ -442,6 +468,8 @@ pub(super) fn decode(version: u64, bytes: &[u8]) -> Result<Table, RecordFault> {
         filling: parts.filling,
         bulk_put: parts.bulk_put,
         policies: Policies { in_force: parts.policies, removed: parts.removed_policies },
+        replication: parts.replicas.group,
+        has_old_versions: parts.replicas.has_old_versions,
         later,
         seen: Seen::default(),
     })
@@ -454,6 +482,5 @@ mod tests {
     #[test]
     fn numbers_of_sections_ascend_and_none_is_used_twice() {
         assert!(Tag::ALL.into_iter().map(Tag::number).is_sorted_by(|one, next| one < next));
-        assert!(PLANNED.into_iter().all(|(number, _)| Tag::of(number).is_none()));
     }
 }

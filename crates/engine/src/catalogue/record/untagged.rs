@@ -71,8 +71,8 @@ struct LaterRecord {
 ///
 /// # Panics
 ///
-/// If the table has sections of later releases, history, a job that fills it, policies or destinations: only
-/// stores of tagged records have those.
+/// If the table has sections of later releases, history, a job that fills it, policies, destinations or
+/// replicas: only stores of tagged records have those.
 pub(super) fn encode(table: &Table) -> Vec<u8> {
     assert!(table.later.is_empty(), "sections of later releases are written in tagged records only");
     assert!(!super::has_history(table), "history and jobs are written in tagged records only");
@@ -80,6 +80,7 @@ pub(super) fn encode(table: &Table) -> Vec<u8> {
         !super::has_policies(table) && !super::has_destinations(table),
         "policies, destinations and their logs are written in tagged records only"
     );
+    assert!(!super::has_replicas(table), "replicas are written in tagged records only");
     let mut start = vec![FORMAT];
     start.extend_from_slice(&table.version.to_be_bytes());
     let later = LaterRecord {
@@ -249,7 +250,10 @@ impl From<TableRecord> for Table {
             history: History::default(),
             filling: None,
             bulk_put: None,
+            key_change: None,
             policies: Policies::default(),
+            replication: None,
+            has_old_versions: false,
             later: Vec::new(),
             seen: Seen::default(),
         }

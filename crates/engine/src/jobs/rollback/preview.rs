@@ -90,7 +90,7 @@ impl<S: Store> Engine<S> {
                 preview.counts.changed_meanwhile += 1;
                 continue;
             }
-            if let Ok(change) = evaluate(action, present) {
+            if let Ok(change) = evaluate(action, present, None) {
                 preview.counts.write_units += write_units(&change, &table);
             }
             preview.note(one);

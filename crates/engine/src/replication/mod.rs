@@ -1,0 +1,128 @@
+//! Replication: what is written to a member of a group reaches the others.
+//!
+//! The write core gives each change of a member's item a version and logs it for the others (`write`). Here
+//! the changes are sent: rows as they are when they are sent, through the write core of the receiver, which
+//! takes what is newer than what it has. So it does no harm to send a row twice, or in another order. Each
+//! member sends what was written to it, to every other member; nothing is passed on.
+//!
+//! - `send`, `pass`, `apply`: a piece of the log, or of all rows, is read and written at the receiver.
+//! - `backlog`: what waits for a receiver that is not reached is bounded.
+//! - `join`, `members`: a table becomes a member, and what background work ends: filling, leaving.
+//! - `disassociate`: a member leaves with its data.
+//! - `tombstones`: deletions are forgotten once no member can bring the item back.
+//! - `lost`, `rejoin`: a member that was lost is one again.
+//! - `verify`: members are compared, and repaired.
+//! - `status`, `overview`: how far each member's changes have come; `item`: an item with its version;
+//!   `deliver`: changes by hand, one by one.
+//!
+//! It does not know what clients may change and what they see of a group: `tables`.
+
+mod apply;
+mod backlog;
+mod deliver;
+mod disassociate;
+mod item;
+mod join;
+mod lost;
+mod members;
+mod overview;
+mod pair;
+mod pass;
+mod rejoin;
+mod send;
+mod status;
+mod tombstones;
+mod verify;
+
+use std::sync::Arc;
+
+use keywright_semantics::error::Error;
+use keywright_store::Store;
+
+#[cfg(test)]
+pub(crate) use deliver::deliver;
+pub use deliver::{Chosen, DeliveryFault};
+pub use item::{ReplicaItem, ReplicaVersion};
+pub(crate) use join::{Joining, join, members_of, rows_to_read};
+pub(crate) use members::has_unsent;
+pub use rejoin::{Rejoin, Rejoining};
+pub use status::{OwedPass, ReplicaStatus, ReplicationStatus};
+pub use verify::LastVerification;
+pub(crate) use verify::step as verify;
+
+use crate::catalogue::{Member, Table};
+use crate::state::Engine;
+use crate::support::env::{AccountId, Namespace, Region};
+use crate::support::wake::NextWake;
+use pair::{Pair, Piece};
+use send::send;
+
+/// The time between two looks at a table without anything noted: a commit of unknown outcome notes nothing.
+const LOOK_MS: u64 = 1_000;
+/// The same where other processes write the table too.
+const SHARED_LOOK_MS: u64 = 100;
+/// Pieces that one look sends to one replica, so that other tables have their turn.
+const PIECES_MAX: u32 = 8;
+
+/// Does the next piece of work of a member of a group.
+pub(crate) async fn step<S: Store>(
+    engine: &Engine<S>,
+    table: &Arc<Table>,
+    now_ms: u64,
+) -> Result<NextWake, Error> {
+    let Some(group) = &table.replication else { return Ok(NextWake::default()) };
+    let look_ms = if engine.is_shared() { SHARED_LOOK_MS } else { LOOK_MS };
+    let next_ms = now_ms.saturating_add(look_ms);
+    if let Err(at_ms) = engine.shipping().begin_look(table.id, engine.links().changes(), (now_ms, next_ms)) {
+        return Ok(NextWake { at_ms: Some(at_ms) });
+    }
+    let mut wake = NextWake { at_ms: Some(next_ms) };
+    let sent = async {
+        wake = wake.earlier(disassociate::step_of_inaccessible(engine, table, now_ms).await?);
+        for member in group.others(table.id).filter(|member| member.receives()) {
+            let Some(receiver) = table_of(engine, member, &table.name) else { continue };
+            let pair = Pair { sender: table, receiver: &receiver };
+            wake = wake.earlier(send_some(engine, pair, now_ms).await?);
+            wake = wake.earlier(backlog::step(engine, pair, now_ms).await?);
+        }
+        wake = wake.earlier(members::step(engine, table, now_ms).await?);
+        wake = wake.earlier(tombstones::step(engine, table, now_ms).await?);
+        Ok(wake.earlier(verify::begin_due(engine, table, now_ms).await?))
+    };
+    let sent = sent.await;
+    match &sent {
+        Ok(NextWake { at_ms: Some(at_ms) }) => engine.shipping().look_at(table.id, *at_ms),
+        Ok(NextWake { at_ms: None }) => {}
+        Err(_fault) => engine.shipping().look_at(table.id, now_ms),
+    }
+    sent
+}
+
+/// Sends some pieces to a replica; says when there is more to be sent.
+async fn send_some<S: Store>(engine: &Engine<S>, pair: Pair<'_>, now_ms: u64) -> Result<NextWake, Error> {
+    for _ in 0..PIECES_MAX {
+        match send(engine, pair, now_ms).await? {
+            Piece::More => {}
+            // Other rules of the simulation are a reason to look.
+            Piece::End | Piece::Held => return Ok(NextWake::default()),
+            Piece::At(at_ms) => return Ok(NextWake { at_ms: Some(at_ms) }),
+        }
+    }
+    Ok(NextWake { at_ms: Some(now_ms) })
+}
+
+/// The table of a member, as this process knows it.
+fn table_of<S: Store>(engine: &Engine<S>, member: &Member, name: &str) -> Option<Arc<Table>> {
+    let namespace = Namespace {
+        account: AccountId::from(member.account.as_str()),
+        region: Region::stored(member.region.as_str()),
+    };
+    engine.catalogue().find(&namespace, name).filter(|table| table.id == member.table)
+}
+
+impl<S: Store> Engine<S> {
+    /// Waits until a table has changes for its replicas, for those who call [`Engine::step`].
+    pub async fn replication_wanted(&self) {
+        self.shipping().wanted().await;
+    }
+}

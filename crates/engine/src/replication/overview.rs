@@ -1,0 +1,46 @@
+//! How far changes have come, of several tables at once.
+
+use keywright_semantics::error::Error;
+use keywright_store::Store;
+
+use super::status::{ReplicaStatus, ReplicationStatus};
+use crate::catalogue::owner;
+use crate::state::Engine;
+use crate::support::env::Namespace;
+
+impl<S: Store> Engine<S> {
+    /// The tables of an account and region that have replicas, by name, and how far their changes have come.
+    pub async fn replications(
+        &self,
+        namespace: &Namespace,
+    ) -> Result<Vec<(String, ReplicationStatus)>, Error> {
+        let tables = self.catalogue().all().into_iter().filter(|table| table.replication.is_some());
+        let mut names: Vec<String> =
+            tables.filter(|table| owner(table) == *namespace).map(|table| table.name.clone()).collect();
+        names.sort_unstable();
+        let mut found = Vec::with_capacity(names.len());
+        for name in names {
+            // A table that was deleted meanwhile is left out.
+            if let Ok(Some(status)) = self.replication_status(namespace, &name).await {
+                found.push((name, status));
+            }
+        }
+        Ok(found)
+    }
+
+    /// Changes that some replica lacks, counted up to a limit for each. A replica that is being filled, or is
+    /// not open to clients yet, counts as more.
+    pub async fn changes_on_way(&self) -> Result<u64, Error> {
+        let mut count: u64 = 0;
+        for table in self.catalogue().all().into_iter().filter(|table| table.replication.is_some()) {
+            let Ok(Some(status)) = self.replication_status(&owner(&table), &table.name).await else {
+                continue;
+            };
+            count = count.saturating_add(u64::from(table.is_joining()));
+            let is_filled = |replica: &ReplicaStatus| replica.is_filled && !replica.is_lost();
+            let lacking = |replica: &ReplicaStatus| replica.backlog + u64::from(is_filled(replica));
+            count = count.saturating_add(status.replicas.iter().map(lacking).sum());
+        }
+        Ok(count)
+    }
+}

@@ -1,0 +1,125 @@
+//! How far each member's changes have come, for people.
+
+use keywright_semantics::error::{Error, ErrorKind};
+use keywright_semantics::messages::table as messages;
+use keywright_store::{LogRead, Snapshot, Store};
+
+use super::table_of;
+use super::verify::{self, LastVerification};
+use crate::catalogue::Table;
+pub use crate::changes::replicated::Owed as OwedPass;
+use crate::changes::replicated::Way;
+use crate::state::{Engine, ReplicaConflict, ShippingFigures};
+use crate::support::env::Namespace;
+use crate::support::fault;
+use crate::support::layout::log_of;
+use crate::write::version_record::VersionRecord;
+
+/// Records of a log that are counted at most.
+const COUNTED_MAX: usize = 10_000;
+const COUNTED_BYTES_MAX: usize = 4 * 1024 * 1024;
+
+/// How far the changes of a table have come to one of its replicas.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReplicaStatus {
+    /// The replica's region.
+    pub region: String,
+    /// Changes that it lacks, counted up to a limit.
+    pub backlog: u64,
+    /// When the oldest of them was made, in milliseconds since 1970.
+    pub oldest_ms: Option<u64>,
+    /// Bytes of them in the log, as last measured.
+    pub backlog_bytes: u64,
+    /// Whether all rows are being sent to it.
+    pub is_filled: bool,
+    /// Why they are, unless it has just joined.
+    pub owed: Option<OwedPass>,
+    /// What was sent since the server started.
+    pub figures: ShippingFigures,
+}
+
+impl ReplicaStatus {
+    /// Whether it was not reached for so long that it has to rejoin.
+    pub const fn is_lost(&self) -> bool {
+        matches!(self.owed, Some(OwedPass::Lost { .. }))
+    }
+}
+
+/// How far the changes of a table have come.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReplicationStatus {
+    /// The id of the table that founded the group.
+    pub group: String,
+    /// The table's region.
+    pub region: String,
+    /// The last time when the table was compared with its replicas.
+    pub last_verification: Option<LastVerification>,
+    /// The other members, in the order in which they joined.
+    pub replicas: Vec<ReplicaStatus>,
+    /// Changes made in this region that lost to one made in another since the server started.
+    pub conflicts: u64,
+    /// The last of them, the oldest first.
+    pub last_conflicts: Vec<ReplicaConflict>,
+}
+
+impl<S: Store> Engine<S> {
+    /// How far the changes of a table have come to its replicas; `None` if it has none.
+    pub async fn replication_status(
+        &self,
+        namespace: &Namespace,
+        name: &str,
+    ) -> Result<Option<ReplicationStatus>, Error> {
+        let not_found = || Error::new(ErrorKind::ResourceNotFound, messages::table_not_found(name));
+        let table = self.catalogue().find(namespace, name).ok_or_else(not_found)?;
+        let Some(group) = &table.replication else { return Ok(None) };
+        let view = self.store().snapshot().await.map_err(|error| fault::storage(&error))?;
+        let mut replicas = Vec::new();
+        for member in group.others(table.id).filter(|member| table_of(self, member, name).is_some()) {
+            let way = Way { sender: table.id, receiver: member.table };
+            replicas.push(status(self, &view, (&table, &member.region), way).await?);
+        }
+        let (conflicts, last_conflicts) = self.shipping().conflicts(table.id);
+        let mut last_verification = None;
+        // One of them compares all.
+        for member in &group.members {
+            let last = verify::last_of(self, member.table).await?;
+            last_verification = last.into_iter().chain(last_verification).max_by_key(|last| last.ended_ms);
+        }
+        let (group, region) = (group.group.clone(), table.region.clone());
+        Ok(Some(ReplicationStatus { group, region, last_verification, replicas, conflicts, last_conflicts }))
+    }
+}
+
+async fn status<S: Store>(
+    engine: &Engine<S>,
+    view: &S::Snapshot,
+    (table, region): (&Table, &str),
+    way: Way,
+) -> Result<ReplicaStatus, Error> {
+    let cursor = way.read(view).await?.map(|(cursor, _)| cursor);
+    let shard = table.replication_log().and_then(|log| log.open_shards().next());
+    let entries = match (&cursor, shard) {
+        (Some(cursor), Some(shard)) => {
+            let read = LogRead {
+                id: log_of(table.id, shard.number),
+                after: cursor.after(shard),
+                entries_max: COUNTED_MAX,
+                bytes_max: COUNTED_BYTES_MAX,
+            };
+            view.read_log(read).await.map_err(|error| fault::storage(&error))?
+        }
+        _ => Vec::new(),
+    };
+    let counted: usize = entries.iter().map(|entry| entry.bytes.len()).sum();
+    let measured = engine.shipping().backlogs().bytes(way.tables());
+    let oldest = entries.first().map(|first| VersionRecord::decode(&first.bytes)).transpose();
+    Ok(ReplicaStatus {
+        region: region.to_owned(),
+        backlog: u64::try_from(entries.len()).unwrap_or(u64::MAX),
+        oldest_ms: oldest.map_err(|_| fault::internal())?.map(|record| record.at.ms()),
+        backlog_bytes: measured.max(u64::try_from(counted).unwrap_or(u64::MAX)),
+        owed: cursor.as_ref().and_then(|cursor| cursor.owed),
+        is_filled: cursor.is_none_or(|cursor| cursor.pass.is_some()),
+        figures: engine.shipping().figures((way.sender, way.receiver)),
+    })
+}

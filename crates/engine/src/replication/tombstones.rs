@@ -1,0 +1,166 @@
+//! Forgetting deletions, once no member can bring the item back.
+//!
+//! A deletion is remembered for a day at least, and until it is *stable*, which two rounds find out. In the
+//! first, everything below a stamp was sent to all members: so all have the deletion. In the second,
+//! everything was sent that was committed before the first round: so nothing is on its way that another
+//! member wrote, or that was read, before it had the deletion. A member that is being filled, or is owed a
+//! pass, holds deletions back, but not one that is lost.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use keywright_semantics::error::Error;
+use keywright_semantics::limits::TOMBSTONE_RETENTION_MS;
+use keywright_store::{CommitError, KeyRange, LogRead, Snapshot, Store, Transaction};
+
+use super::{Table, table_of};
+use crate::catalogue::{Begun, Replication, TableGuard};
+use crate::changes::replicated::{Cursor, Way};
+use crate::state::Engine;
+use crate::state::shipping::Round;
+use crate::support::fault;
+use crate::support::layout::{self, Space, TableId, log_of};
+use crate::support::rows::{Budget, Pages};
+use crate::support::stamp::Stamp;
+use crate::support::wake::NextWake;
+use crate::write::version_record::VersionRecord;
+use crate::write::version_rows::{StoredVersion, read_tombstone_key, tombstone_key, version_key};
+
+/// The time between two rounds.
+const ROUND_MS: u64 = 10 * 60_000;
+/// Deletions that one commit forgets.
+const PIECE: Budget = Budget { rows_max: 256, bytes_max: 256 * 1024 };
+/// How far the clocks of processes over one store may be apart.
+const CLOCKS_APART_MS: u64 = 60_000;
+
+/// Does the next round, or forgets some deletions that a round has found stable.
+pub(super) async fn step<S: Store>(
+    engine: &Engine<S>,
+    table: &Arc<Table>,
+    now_ms: u64,
+) -> Result<NextWake, Error> {
+    let last = engine.shipping().round(table.id);
+    let next_ms = last.map_or(0, |last| last.at_ms.saturating_add(ROUND_MS));
+    if now_ms < next_ms {
+        return Ok(NextWake { at_ms: Some(next_ms) });
+    }
+    let members: Vec<TableId> = table.replication.iter().flat_map(Replication::tables).collect();
+    let floor = sent_before(engine, table, now_ms, &members).await?;
+    // Above everything that was committed, or read to be sent, when the floor was.
+    let begun = engine.stamps().beginning(now_ms);
+    let stable = last.filter(|last| floor > margin(engine, last.begun)).map(|last| last.floor);
+    let kept = Stamp::first_of(now_ms.saturating_sub(TOMBSTONE_RETENTION_MS));
+    let until = until(engine, stable.map(|stable| stable.min(kept)), now_ms);
+    if let Some(until) = until
+        && forget_before(engine, table, until).await? == Forgotten::Some
+    {
+        return Ok(NextWake { at_ms: Some(now_ms) });
+    }
+    // If the last round could not be used, it is tried again with the next.
+    let keeps_last = last.filter(|_| stable.is_none());
+    let round =
+        keeps_last.map_or(Round { begun, floor, at_ms: now_ms }, |last| Round { at_ms: now_ms, ..last });
+    engine.shipping().set_round(table.id, round);
+    Ok(NextWake { at_ms: Some(now_ms.saturating_add(ROUND_MS)) })
+}
+
+/// A stamp above all that a round has seen drawn.
+fn margin<S: Store>(engine: &Engine<S>, begun: Stamp) -> Stamp {
+    if engine.is_shared() { Stamp::first_of(begun.ms().saturating_add(CLOCKS_APART_MS)) } else { begun }
+}
+
+#[cfg(not(test))]
+const fn until<S: Store>(_: &Engine<S>, stable: Option<Stamp>, _: u64) -> Option<Stamp> {
+    stable
+}
+
+#[cfg(test)]
+fn until<S: Store>(engine: &Engine<S>, stable: Option<Stamp>, now_ms: u64) -> Option<Stamp> {
+    let is_broken = engine.links().is_broken(crate::support::links::Broken::Tombstones);
+    if is_broken { Some(Stamp::first_of(now_ms + 1)) } else { stable }
+}
+
+/// Every change with a lower stamp, of any member of a table's group, was sent to these members, except those
+/// that leave or are lost to the sender.
+pub(super) async fn sent_before<S: Store>(
+    engine: &Engine<S>,
+    table: &Table,
+    now_ms: u64,
+    receivers: &[TableId],
+) -> Result<Stamp, Error> {
+    let mut floor = engine.settled_before(now_ms);
+    let view = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
+    let members: Vec<_> = table.replication.iter().flat_map(|group| &group.members).collect();
+    for sender in &members {
+        let found = table_of(engine, sender, &table.name);
+        let Some(shard) = found.as_ref().and_then(|table| table.replication_log()?.open_shards().next())
+        else {
+            return Ok(Stamp::default());
+        };
+        let others = members.iter().filter(|member| member.table != sender.table && member.receives());
+        for receiver in others.filter(|member| receivers.contains(&member.table)) {
+            let way = Way { sender: sender.table, receiver: receiver.table };
+            let cursor = way.read(&view).await?.map(|(cursor, _)| cursor);
+            if cursor.as_ref().is_some_and(Cursor::is_lost) {
+                continue;
+            }
+            let Some(cursor) = cursor.filter(|cursor| cursor.pass.is_none()) else {
+                return Ok(Stamp::default());
+            };
+            let id = log_of(sender.table, shard.number);
+            let read = LogRead { id, after: cursor.after(shard), entries_max: 1, bytes_max: 1 };
+            let entries = view.read_log(read).await.map_err(|error| fault::storage(&error))?;
+            if let Some(first) = entries.first() {
+                let record = VersionRecord::decode(&first.bytes).map_err(|_| fault::internal())?;
+                floor = floor.min(record.at);
+            }
+        }
+    }
+    Ok(floor)
+}
+
+/// Whether deletions were forgotten.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Forgotten {
+    Some,
+    None,
+}
+
+/// Forgets some of the deletions before a stamp.
+async fn forget_before<S: Store>(
+    engine: &Engine<S>,
+    table: &Table,
+    until: Stamp,
+) -> Result<Forgotten, Error> {
+    let start = Bytes::from(layout::table_prefix(Space::Tombstones, table.id));
+    let range = KeyRange { start, end: Some(tombstone_key(table.id, until, &[])) };
+    let view = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
+    let page = Pages::of(range, PIECE).next(&view).await.map_err(|error| fault::storage(&error))?;
+    drop(view);
+    let Some(page) = page else { return Ok(Forgotten::None) };
+    let found: Option<Vec<(Stamp, Bytes)>> = page.iter().map(|row| read_tombstone_key(&row.key)).collect();
+    let found = found.ok_or_else(fault::internal)?;
+    let keys: Vec<Bytes> = found.iter().map(|(_, within)| version_key(table.id, within)).collect();
+    let begun = TableGuard::of([table]).begin(engine.store(), keys.clone()).await;
+    let (mut txn, rows) = match begun.map_err(|error| fault::storage(&error))? {
+        Begun::Current(txn, rows) => (txn, rows),
+        Begun::Changed(changed) => {
+            engine.catalogue().refresh(changed).await?;
+            return Ok(Forgotten::Some);
+        }
+    };
+    for (((at, within), key), row) in found.iter().zip(keys).zip(rows) {
+        let stored = row.as_ref().map(StoredVersion::decode).transpose()?;
+        assert!(*at < until, "only deletions before the stamp are forgotten");
+        let is_same = stored.and_then(|stored| stored.deleted).is_some_and(|deleted| deleted.at == *at);
+        if is_same {
+            txn.delete(key);
+        }
+        txn.delete(tombstone_key(table.id, *at, within));
+    }
+    match txn.commit().await {
+        Ok(_) | Err(CommitError::Conflict | CommitError::Unknown) => Ok(Forgotten::Some),
+        Err(CommitError::TooLarge) => Err(fault::internal()),
+        Err(CommitError::Failed(error)) => Err(fault::storage(&error)),
+    }
+}

@@ -1,0 +1,363 @@
+//! Auto scaling of tables with replicas: DescribeTableReplicaAutoScaling, UpdateTableReplicaAutoScaling, and
+//! what is the same in all regions.
+//!
+//! The scaling of writes is the same for all replicas: what one region changes is done in the others too. The
+//! scaling of reads is each replica's own; a new one begins with that of its source.
+
+use std::sync::Arc;
+
+use keywright_semantics::error::{Error, ErrorKind};
+use keywright_semantics::messages::{global as messages, table as table_messages};
+use keywright_semantics::request::{
+    DescribeReplicaScaling, ScalingChange, ScalingSettings, TableRef, UpdateReplicaScaling,
+};
+use keywright_semantics::response::{
+    EnabledScaling, ReplicaScalingDescription, Response, ScaledIndex, ScaledReplica, ScalingDescription,
+};
+use keywright_semantics::scaling::fault::{Fault, FaultKind};
+use keywright_semantics::scaling::messages as scaling_messages;
+use keywright_semantics::scaling::request::{Named, PutPolicy, Register, SuspendedChange};
+use keywright_semantics::scaling::target::TargetId;
+use keywright_semantics::schema::{BillingMode, IndexKind};
+use keywright_semantics::throttle::Direction;
+use keywright_store::Store;
+
+use super::rows::{self, Target};
+use super::targets::role_arn;
+use super::{policies, targets};
+use crate::catalogue::names::{index_status_name, status_name};
+use crate::catalogue::{Member, Table};
+use crate::metrics::series::Place;
+use crate::state::Engine;
+use crate::support::env::Namespace;
+use crate::tables::create::uuid;
+use crate::tables::describe::replica_status;
+
+/// The targets that these operations take, in percent (observed: more than Application Auto Scaling's own).
+const TARGET_PERCENT: std::ops::RangeInclusive<f64> = 10.0..=90.0;
+
+/// Describes the scaling of all replicas.
+pub(crate) async fn describe<S: Store>(
+    engine: &Engine<S>,
+    namespace: &Namespace,
+    request: &DescribeReplicaScaling,
+) -> Result<Response, Error> {
+    let table = table_of(engine, namespace, &request.table)?;
+    let described = description(engine, &table).await?;
+    Ok(Response::DescribeTableReplicaAutoScaling(Box::new(described)))
+}
+
+/// Changes the scaling of writes of all replicas, and that of reads of some. The response has the settings
+/// before it (observed).
+pub(crate) async fn update<S: Store>(
+    engine: &Engine<S>,
+    namespace: &Namespace,
+    request: &UpdateReplicaScaling,
+) -> Result<Response, Error> {
+    let table = table_of(engine, namespace, &request.table)?;
+    let planned = plan(&table, request)?;
+    check_billing(&table, request)?;
+    for Planned { id, change, .. } in &planned {
+        check_change(engine, id, change)?;
+    }
+    let before = description(engine, &table).await?;
+    for Planned { place, id, change } in planned {
+        apply(engine, &place, id, change).await.map_err(|fault| passed_on(engine, &fault))?;
+    }
+    Ok(Response::UpdateTableReplicaAutoScaling(Box::new(before)))
+}
+
+/// A table with replicas.
+fn table_of<S: Store>(
+    engine: &Engine<S>,
+    namespace: &Namespace,
+    table: &TableRef,
+) -> Result<Arc<Table>, Error> {
+    let none = || {
+        let text = messages::no_global_table_with_settings(&table.name);
+        Error::new(ErrorKind::ResourceNotFound, text)
+    };
+    match engine.catalogue().lookup_any(namespace, table) {
+        Ok(found) => Some(found).filter(|found| found.replication.is_some()).ok_or_else(none),
+        Err(error) if error.kind == ErrorKind::ResourceNotFound => Err(none()),
+        Err(error) => Err(error),
+    }
+}
+
+fn members(table: &Table) -> impl Iterator<Item = &Member> {
+    table.replication.iter().flat_map(|group| &group.members)
+}
+
+fn place_of(member: &Member) -> Place {
+    Place { account: member.account.clone(), region: member.region.clone() }
+}
+
+async fn description<S: Store>(
+    engine: &Engine<S>,
+    table: &Table,
+) -> Result<ReplicaScalingDescription, Error> {
+    let mut replicas = Vec::new();
+    for member in members(table) {
+        let place = place_of(member);
+        let id = |index: Option<&String>, direction| TargetId {
+            table: table.name.clone(),
+            index: index.cloned(),
+            direction,
+        };
+        let own = engine.catalogue().with_id(member.table);
+        let mut indexes = Vec::new();
+        for (schema, state) in own.iter().flat_map(|own| own.indexes_with_states()) {
+            if schema.kind == IndexKind::Global {
+                indexes.push(ScaledIndex {
+                    index_name: schema.name.clone(),
+                    index_status: index_status_name(state.status),
+                    reads: found(engine, &place, id(Some(&schema.name), Direction::Read)).await?,
+                    writes: found(engine, &place, id(Some(&schema.name), Direction::Write)).await?,
+                });
+            }
+        }
+        replicas.push(ScaledReplica {
+            region_name: member.region.clone(),
+            replica_status: replica_status(member),
+            reads: found(engine, &place, id(None, Direction::Read)).await?,
+            writes: found(engine, &place, id(None, Direction::Write)).await?,
+            indexes,
+        });
+    }
+    let is_own = |replica: &ScaledReplica| replica.region_name == table.region;
+    assert!(replicas.iter().any(is_own), "a table is a member of its own group");
+    replicas.sort_by(|one, other| one.region_name.cmp(&other.region_name));
+    let (table_name, table_status) = (table.name.clone(), status_name(table.status));
+    Ok(ReplicaScalingDescription { table_name, table_status, replicas })
+}
+
+async fn found<S: Store>(
+    engine: &Engine<S>,
+    place: &Place,
+    id: TargetId,
+) -> Result<ScalingDescription, Error> {
+    let target = rows::find(engine, place, &id).await.map_err(super::internal)?;
+    Ok(target.and_then(|target| enabled(place, target)))
+}
+
+/// What scales a target. Bounds without a policy are not shown (observed).
+fn enabled(place: &Place, target: Target) -> ScalingDescription {
+    let policy = target.policy?;
+    Some(EnabledScaling {
+        min: target.min,
+        max: target.max,
+        role_arn: role_arn(place),
+        tracking: policy.tracking(),
+        policy_name: policy.name,
+    })
+}
+
+/// One change of one target.
+struct Planned<'r> {
+    place: Place,
+    id: TargetId,
+    change: &'r ScalingChange,
+}
+
+/// The changes that a request asks for, each of a member and an index that exist.
+fn plan<'r>(table: &Table, request: &'r UpdateReplicaScaling) -> Result<Vec<Planned<'r>>, Error> {
+    let mut planned = Vec::new();
+    let id = |index: Option<&String>, direction| {
+        let is_global =
+            |name: &String| table.index(name).is_some_and(|(schema, _)| schema.kind == IndexKind::Global);
+        if let Some(index) = index.filter(|index| !is_global(index)) {
+            let text = table_messages::index_not_found(index, &table.name);
+            return Err(Error::new(ErrorKind::ResourceNotFound, text));
+        }
+        Ok(TargetId { table: table.name.clone(), index: index.cloned(), direction })
+    };
+    for member in members(table) {
+        let own = request.writes.iter().map(|change| (None, change));
+        let of_indexes = request.index_writes.iter().map(|index| (Some(&index.name), &index.change));
+        for (index, change) in own.chain(of_indexes) {
+            planned.push(Planned { place: place_of(member), id: id(index, Direction::Write)?, change });
+        }
+    }
+    for replica in &request.replicas {
+        let member = members(table).find(|member| member.region == replica.region).ok_or_else(|| {
+            let text = messages::no_scaled_replica(&table.name, &replica.region);
+            Error::new(ErrorKind::ResourceNotFound, text)
+        })?;
+        let own = replica.reads.iter().map(|change| (None, change));
+        let of_indexes = replica.indexes.iter().map(|index| (Some(&index.name), &index.change));
+        for (index, change) in own.chain(of_indexes) {
+            planned.push(Planned { place: place_of(member), id: id(index, Direction::Read)?, change });
+        }
+    }
+    assert!(!planned.is_empty(), "a valid request changes something");
+    Ok(planned)
+}
+
+/// Refuses to scale a table without provisioned units. Ending the scaling is allowed.
+fn check_billing(table: &Table, request: &UpdateReplicaScaling) -> Result<(), Error> {
+    if table.billing == BillingMode::Provisioned {
+        return Ok(());
+    }
+    let enables = |change: &ScalingChange| matches!(change, ScalingChange::Enable(_));
+    let mut regions: Vec<&str> = Vec::new();
+    let mut names = Vec::new();
+    if request.writes.iter().any(enables) {
+        names.push("ProvisionedWriteCapacityAutoScalingUpdate");
+    }
+    if request.index_writes.iter().any(|index| enables(&index.change)) {
+        names.push("GlobalSecondaryIndexUpdates");
+    }
+    if names.is_empty() {
+        let is_enabled = |replica: &&keywright_semantics::request::ReplicaScaling| {
+            replica.reads.iter().any(enables) || replica.indexes.iter().any(|index| enables(&index.change))
+        };
+        regions.extend(request.replicas.iter().filter(is_enabled).map(|replica| replica.region.as_str()));
+        names.push("ReplicaUpdates");
+    } else {
+        regions.extend(members(table).map(|member| member.region.as_str()));
+    }
+    if regions.is_empty() {
+        return Ok(());
+    }
+    regions.sort_unstable();
+    Err(Error::validation(messages::scaled_on_demand(&table.name, &regions, &names)))
+}
+
+/// Checks what Application Auto Scaling would refuse, before anything is changed.
+fn check_change<S: Store>(engine: &Engine<S>, id: &TargetId, change: &ScalingChange) -> Result<(), Error> {
+    let ScalingChange::Enable(settings) = change else { return Ok(()) };
+    let target = settings.tracking.target_value;
+    let fault = if settings.min > settings.max {
+        Fault::validation(scaling_messages::BOUNDS_CROSSED)
+    } else if !TARGET_PERCENT.contains(&target) {
+        Fault::validation(messages::scaling_target_out_of_bounds(id.metric(), target))
+    } else {
+        return Ok(());
+    };
+    Err(passed_on(engine, &fault))
+}
+
+/// A fault of Application Auto Scaling as these operations report it (observed).
+fn passed_on<S: Store>(engine: &Engine<S>, fault: &Fault) -> Error {
+    let request_id = uuid(engine.env().random_u128());
+    let text = messages::of_scaling(&fault.message, fault.kind.name(), fault.kind.status(), &request_id);
+    let kind = match fault.kind {
+        FaultKind::Internal => ErrorKind::InternalServerError,
+        FaultKind::LimitExceeded => ErrorKind::LimitExceeded,
+        FaultKind::ConcurrentUpdate => ErrorKind::ResourceInUse,
+        FaultKind::ObjectNotFound | FaultKind::ResourceNotFound => ErrorKind::ResourceNotFound,
+        FaultKind::InvalidNextToken
+        | FaultKind::Serialization
+        | FaultKind::TooManyTags
+        | FaultKind::UnknownOperation
+        | FaultKind::Validation => ErrorKind::Validation,
+    };
+    Error::new(kind, text)
+}
+
+/// Makes a change of one target. Ending what is not there changes nothing.
+async fn apply<S: Store>(
+    engine: &Engine<S>,
+    place: &Place,
+    id: TargetId,
+    change: &ScalingChange,
+) -> Result<(), Fault> {
+    let found = rows::find(engine, place, &id).await?;
+    match change {
+        ScalingChange::Disable if found.is_none() => Ok(()),
+        ScalingChange::Disable => targets::deregister(engine, place, id).await.map(drop),
+        ScalingChange::Enable(ScalingSettings { min, max, policy_name, tracking }) => {
+            let known = found.and_then(|target| target.policy).map(|policy| policy.name);
+            let name = policy_name.clone().or(known);
+            // Observed: the name of a policy that the service makes.
+            let name = name.unwrap_or_else(|| format!("{}:table/{}", id.metric(), id.table));
+            let asked = Asked {
+                bounds: (*min, *max),
+                suspended: SuspendedChange::default(),
+                policy: Some((name, *tracking)),
+            };
+            set(engine, place, id, asked).await
+        }
+    }
+}
+
+/// Bounds and policy that a target is to have.
+struct Asked {
+    bounds: (u64, u64),
+    suspended: SuspendedChange,
+    policy: Option<(String, keywright_semantics::scaling::request::Tracking)>,
+}
+
+/// Registers a target with its policy. A policy of another name is replaced: a target has one.
+async fn set<S: Store>(engine: &Engine<S>, place: &Place, id: TargetId, asked: Asked) -> Result<(), Fault> {
+    assert!(asked.bounds.0 <= asked.bounds.1, "bounds are checked before they are set");
+    let request = Register {
+        target: id.clone(),
+        min: Some(asked.bounds.0),
+        max: Some(asked.bounds.1),
+        suspended: asked.suspended,
+        tags: std::collections::BTreeMap::new(),
+    };
+    targets::register(engine, place, request).await?;
+    let present = rows::find(engine, place, &id).await?.and_then(|target| target.policy);
+    let wanted = asked.policy.as_ref().map(|(name, _)| name);
+    if let Some(other) = present.filter(|present| Some(&present.name) != wanted) {
+        policies::delete(engine, place, Named { target: id.clone(), name: other.name }).await?;
+    }
+    if let Some((name, tracking)) = asked.policy {
+        let request = PutPolicy { target: id, name, has_type: true, tracking: Some(tracking) };
+        policies::put(engine, place, request).await?;
+    }
+    Ok(())
+}
+
+/// Gives the other replicas of a table the scaling of writes that it has in a region, after a change of it.
+pub(super) async fn follow<S: Store>(
+    engine: &Engine<S>,
+    namespace: &Namespace,
+    id: &TargetId,
+) -> Result<(), Fault> {
+    if id.direction == Direction::Read {
+        return Ok(());
+    }
+    let Some(table) = engine.catalogue().find(namespace, &id.table) else { return Ok(()) };
+    for member in table.replicas() {
+        mirror(engine, &super::place_of(namespace), &place_of(member), id.clone()).await?;
+    }
+    Ok(())
+}
+
+/// Gives a new replica the scaling of its source.
+pub(super) async fn inherit<S: Store>(
+    engine: &Engine<S>,
+    namespace: &Namespace,
+    (table, region): (&str, &str),
+) -> Result<(), Fault> {
+    let Some(source) = engine.catalogue().find(namespace, table) else { return Ok(()) };
+    let Some(member) = source.replicas().find(|member| member.region == region) else { return Ok(()) };
+    let globals = source.schema.indexes.iter().filter(|index| index.kind == IndexKind::Global);
+    for index in std::iter::once(None).chain(globals.map(|index| Some(&index.name))) {
+        for direction in [Direction::Read, Direction::Write] {
+            let id = TargetId { table: table.to_owned(), index: index.cloned(), direction };
+            let from = super::place_of(namespace);
+            if rows::find(engine, &from, &id).await?.is_some() {
+                mirror(engine, &from, &place_of(member), id).await?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Makes a target in one place what it is in another.
+async fn mirror<S: Store>(engine: &Engine<S>, from: &Place, to: &Place, id: TargetId) -> Result<(), Fault> {
+    assert_ne!(from.region, to.region, "a target is repeated in another region");
+    let Some(own) = rows::find(engine, from, &id).await? else {
+        return match targets::deregister(engine, to, id).await {
+            Err(fault) if fault.kind != FaultKind::ObjectNotFound => Err(fault),
+            Ok(_) | Err(_) => Ok(()),
+        };
+    };
+    let policy = own.policy.as_ref().map(|policy| (policy.name.clone(), policy.tracking()));
+    let asked = Asked { bounds: (own.min, own.max), suspended: own.suspended().into(), policy };
+    set(engine, to, id, asked).await
+}

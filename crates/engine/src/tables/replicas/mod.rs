@@ -1,0 +1,77 @@
+//! UpdateTable's changes of a table's replicas, and what replicas set differently.
+//!
+//! It does not know how items reach a replica: `replication`.
+
+mod disassociate;
+mod join;
+mod leave;
+mod overrides;
+mod settings;
+
+use std::collections::BTreeSet;
+
+use keywright_semantics::error::{Error, ErrorKind};
+use keywright_semantics::messages::{global as messages, table as table_messages};
+use keywright_semantics::place::GLOBAL_TABLE_REGIONS;
+use keywright_semantics::request::{ReplicaUpdates, TableRef};
+use keywright_semantics::response::Response;
+use keywright_store::Store;
+
+use crate::catalogue::Table;
+use crate::state::Engine;
+use crate::support::env::Namespace;
+use crate::support::layout::TableId;
+
+pub(crate) use disassociate::protect;
+pub(super) use overrides::Lifted;
+pub(crate) use settings::{scale_reads, shared_reads};
+
+/// The write units of a table that policies scale.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ScaledWrites {
+    /// Whether the table's own are.
+    pub table: bool,
+    /// The indexes whose are.
+    pub indexes: BTreeSet<String>,
+}
+
+/// Executes an UpdateTable that changes replicas.
+pub(super) async fn run<S: Store>(
+    engine: &Engine<S>,
+    namespace: &Namespace,
+    (table, updates, scaled): (&TableRef, &ReplicaUpdates, &ScaledWrites),
+) -> Result<Response, Error> {
+    let found = engine.catalogue().lookup_any(namespace, table)?;
+    if found.filling.is_some() {
+        let text = table_messages::table_not_found(&found.name);
+        return Err(Error::new(ErrorKind::ResourceNotFound, text));
+    }
+    let description = match updates {
+        ReplicaUpdates::Create(settings) => {
+            join::create(engine, namespace, (&found, settings, scaled)).await?
+        }
+        ReplicaUpdates::Update(settings) => settings::update(engine, (&found, settings)).await?,
+        ReplicaUpdates::Disassociate { region } => disassociate::begin(engine, (&found, region)).await?,
+        ReplicaUpdates::Delete { region } => leave::delete(engine, (&found, region)).await?,
+    };
+    Ok(Response::UpdateTable(Box::new(description)))
+}
+
+/// Checks that a region other than the table's own is named, and one that the service knows.
+fn check_region(table: &Table, region: &str) -> Result<(), Error> {
+    if region == table.region {
+        return Err(Error::validation(messages::LOCAL_REGION));
+    }
+    for region in [region, &table.region] {
+        if !GLOBAL_TABLE_REGIONS.contains(&region) {
+            return Err(Error::validation(messages::unknown_region(region)));
+        }
+    }
+    Ok(())
+}
+
+/// The id of the member in a region.
+fn member_in(table: &Table, region: &str) -> Result<TableId, Error> {
+    let member = table.replication.as_ref().and_then(|group| group.member_in(region));
+    member.map(|member| member.table).ok_or_else(|| Error::validation(messages::no_such_replica(region)))
+}
