@@ -17,6 +17,22 @@ window.addEventListener("kw-denied", async (event) => {
   draw();
 });
 
+/** Whether replication is simulated, and what draws the line that says so. */
+const simulated = { isOn: false, follow: /** @type {((what: {isOn: boolean, sees: boolean, region: string}) => void)|null} */ (null) };
+
+window.addEventListener("kw-simulated", (event) => {
+  simulated.isOn = /** @type {CustomEvent} */ (event).detail;
+  saySimulated();
+});
+
+async function saySimulated() {
+  if (!simulated.isOn && !simulated.follow) return;
+  simulated.follow ??= (await AREAS.regions()).follow;
+  const { info } = state;
+  const isKnown = !!info && !(info.signIn?.needed && !info.signIn.account);
+  simulated.follow({ isOn: simulated.isOn, sees: isKnown && info.simulation === "on" && may("seeSimulation"), region: context.region ?? info?.place?.region ?? "us-east-1" });
+}
+
 /** A visitor's name as policies have it, without its account. */
 const nameOf = (arn) => (arn.endsWith(":root") ? `account ${arn.split(":")[4]}` : arn.split(":").at(-1).replace(/^assumed-role\//, "").replace(/^user\/(.*\/)?/, ""));
 
@@ -25,6 +41,7 @@ const AREAS = {
   tables: () => import("./views/tables.js"),
   models: () => import("./views/models.js"),
   operate: () => import("./views/operate.js"),
+  regions: () => import("./views/regions.js"),
   start: () => import("./views/start.js"),
 };
 
@@ -34,6 +51,7 @@ const TABS = /** @type {[string, string, () => Promise<unknown>, string][]} */ (
   ["collections", "Collections", AREAS.tables, "kw-live"],
   ["schema", "Schema", AREAS.tables, "kw-schema"],
   ["request", "Requests", AREAS.tables, "kw-request"],
+  ["regions", "Regions", AREAS.regions, "kw-regions"],
   ["stream", "Stream", AREAS.operate, "kw-stream"],
   ["metrics", "Metrics", AREAS.operate, "kw-metrics"],
   ["history", "History", AREAS.operate, "kw-history"],
@@ -71,9 +89,9 @@ function found() {
   const region = context.region ?? state.info?.place?.region ?? "us-east-1";
   const all = [
     ["Tables", `/${region}/tables`], ...(may("models") ? [["Models", "/models"]] : []), ["Operate: overview", `/${region}/operate`], ["Operate: hottest keys", `/${region}/operate/keys`], ["Operate: streams", `/${region}/operate/streams`], ["Operate: time to live", `/${region}/operate/ttl`],
-    ["Operate: backups", `/${region}/operate/backups`], ["Operate: exports and imports", `/${region}/operate/transfers`], ["Operate: triggers and Kinesis destinations", `/${region}/operate/triggers`], ["Operate: jobs", `/${region}/operate/jobs`],
+    ["Operate: backups", `/${region}/operate/backups`], ["Operate: exports and imports", `/${region}/operate/transfers`], ["Operate: triggers and Kinesis destinations", `/${region}/operate/triggers`], ["Operate: jobs", `/${region}/operate/jobs`], ["Operate: simulation", `/${region}/operate/simulation`],
     ["Start", "/start"], ["Tour", "/start?step=1"],
-    ...state.tables.flatMap((name) => [[name, `/${region}/t/${encodeURIComponent(name)}/items`], [`${name}: collections`, `/${region}/t/${encodeURIComponent(name)}/collections`], [`${name}: schema`, `/${region}/t/${encodeURIComponent(name)}?tab=schema`], [`${name}: metrics`, `/${region}/t/${encodeURIComponent(name)}?tab=metrics`], [`${name}: history`, `/${region}/t/${encodeURIComponent(name)}?tab=history`], [`${name}: requests and PartiQL`, `/${region}/t/${encodeURIComponent(name)}?tab=request`]]),
+    ...state.tables.flatMap((name) => [[name, `/${region}/t/${encodeURIComponent(name)}/items`], [`${name}: collections`, `/${region}/t/${encodeURIComponent(name)}/collections`], [`${name}: schema`, `/${region}/t/${encodeURIComponent(name)}?tab=schema`], [`${name}: regions`, `/${region}/t/${encodeURIComponent(name)}?tab=regions`], [`${name}: metrics`, `/${region}/t/${encodeURIComponent(name)}?tab=metrics`], [`${name}: history`, `/${region}/t/${encodeURIComponent(name)}?tab=history`], [`${name}: requests and PartiQL`, `/${region}/t/${encodeURIComponent(name)}?tab=request`]]),
   ];
   const words = palette.text.trim().toLowerCase();
   return all.filter(([text]) => text.toLowerCase().includes(words)).slice(0, 12);
@@ -161,7 +179,7 @@ async function draw() {
         ${state.info?.readOnly ? html`<span>read-only</span>` : nothing}
         <label>Theme <select @change=${(event) => theme(event.target.value)}>${["system", "light", "dark"].map((one) => html`<option ?selected=${one === (localStorage.getItem("kw-theme") ?? "system")}>${one}</option>`)}</select></label></span>
     </header>
-    ${state.error ? html`<p class="gone" role="alert">${state.error} ${state.stale ? html`<button class="find" @click=${() => location.reload()}>Reload</button>` : nothing}</p>` : nothing}
+    <div class="lines">${state.error ? html`<p class="gone" role="alert">${state.error} ${state.stale ? html`<button class="find" @click=${() => location.reload()}>Reload</button>` : nothing}</p>` : nothing}<div id="simulated"></div></div>
     <nav class="side" aria-label="Keywright">
       ${link("tables", `/${region}/tables`, "Tables")}${may("models") ? link("models", "/models", "Models") : nothing}${link("operate", `/${region}/operate`, "Operate")}${link("start", "/start", "Start")}
       ${state.tables.length > 0 ? html`<h2>Tables here</h2>` : nothing}${may("listTables") ? nothing : byName(region)}
@@ -249,7 +267,7 @@ async function tables() {
   } catch {
     state.tables = [];
   }
-  draw();
+  await draw();
 }
 
 document.addEventListener("click", (event) => {
@@ -323,9 +341,10 @@ window.addEventListener("keydown", (event) => {
 async function begin() {
   try {
     state.info = await call("state", {});
-    if (state.info.signIn?.needed && !state.info.signIn.account) { state.tables = []; draw(); return; }
+    if (state.info.signIn?.needed && !state.info.signIn.account) { state.tables = []; await draw(); saySimulated(); return; }
     if (state.info.signIn?.account) context.account = state.info.signIn.account;
     await tables();
+    saySimulated();
   } catch (error) {
     if (!looking && !state.stale) state.error = /** @type {Error} */ (error).message;
     draw();

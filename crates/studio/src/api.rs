@@ -12,6 +12,7 @@ use futures_util::future::BoxFuture;
 use http_body_util::Full;
 use hyper::Response;
 use keywright_connection::request_head::RequestHead;
+use keywright_connection::secured::Secured;
 use keywright_engine::{Backlog, Caller, Heat, HistoryFault, HistorySpan, Namespace};
 use keywright_model::json::Json;
 use keywright_semantics::error::Error;
@@ -53,6 +54,10 @@ pub struct Visit {
     pub ip: IpAddr,
     /// What the browser calls itself.
     pub user_agent: Option<Arc<str>>,
+    /// What its connection's TLS handshake has agreed on; none without TLS.
+    pub secured: Option<Secured>,
+    /// Whom the browser's certificate names.
+    pub certificate_subject: Option<Arc<str>>,
 }
 
 /// A visitor whose signature is verified.
@@ -89,11 +94,34 @@ pub enum Right<'r> {
         /// The index.
         index: Option<&'r str>,
     },
+    /// All items of a table or index, with one Scan.
+    Scan {
+        /// The table.
+        table: &'r str,
+        /// The index.
+        index: Option<&'r str>,
+    },
     /// What time to live has to do in a table.
     SeeBacklog {
         /// The table.
         table: &'r str,
     },
+    /// Settings of a table, such as its replicas.
+    ChangeTable {
+        /// The table.
+        table: &'r str,
+    },
+    /// The deletion of a table's replica.
+    DeleteReplica {
+        /// The table.
+        table: &'r str,
+        /// The region of the replica.
+        region: &'r str,
+    },
+    /// What is simulated between regions.
+    SeeSimulation,
+    /// The simulation itself.
+    ChangeSimulation,
 }
 
 /// Why a visitor does not get something.
@@ -160,6 +188,8 @@ pub enum KeywrightOperation {
     Backups,
     /// How the deliveries to Kinesis streams stand.
     Destinations,
+    /// How replicas stand, which changes have lost, what an item is in a region.
+    GlobalTables,
     /// What an item has been.
     History,
     /// What was wrong with the objects of an import.
@@ -168,6 +198,8 @@ pub enum KeywrightOperation {
     Jobs,
     /// Brings a table back to a time, or shows what that would do.
     Rollback,
+    /// Who changed a table.
+    TableChanges,
     /// How triggers stand.
     Triggers,
 }
@@ -178,10 +210,12 @@ impl KeywrightOperation {
         match name {
             "backups" => Some(Self::Backups),
             "destinations" => Some(Self::Destinations),
+            "global-tables" => Some(Self::GlobalTables),
             "history" => Some(Self::History),
             "import-errors" => Some(Self::ImportErrors),
             "jobs" => Some(Self::Jobs),
             "rollback" => Some(Self::Rollback),
+            "table-changes" => Some(Self::TableChanges),
             "triggers" => Some(Self::Triggers),
             _ => None,
         }
@@ -199,6 +233,56 @@ pub struct KeywrightCall<'a> {
     pub body: &'a [u8],
     /// Whether it may change something.
     pub access: Access,
+}
+
+/// What a call does with the simulation of replication.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SimulationOperation {
+    /// Shows it.
+    Show,
+    /// Replaces it.
+    Replace,
+    /// Ends it.
+    End,
+    /// Delivers changes by hand.
+    Deliver,
+}
+
+impl SimulationOperation {
+    /// The call of this name.
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
+        match name {
+            "show" => Some(Self::Show),
+            "replace" => Some(Self::Replace),
+            "end" => Some(Self::End),
+            "deliver" => Some(Self::Deliver),
+            _ => None,
+        }
+    }
+}
+
+/// A call on the simulation: its body and its answer are those of the API's port.
+#[derive(Debug)]
+pub struct SimulationCall<'a> {
+    /// What to do.
+    pub operation: SimulationOperation,
+    /// By whom.
+    pub visit: Visit,
+    /// The JSON of the request.
+    pub body: &'a [u8],
+    /// Whether it may change something.
+    pub access: Access,
+}
+
+/// Whether a visitor can simulate replication.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Simulating {
+    /// The server was started without it.
+    Off,
+    /// Only from the server's machine.
+    FromItsMachine,
+    /// They can, as far as their rights go.
+    On,
 }
 
 /// The outcome of a call.
@@ -234,6 +318,15 @@ pub trait Api: Send + Sync {
 
     /// Executes a request to one of Keywright's own calls. No figure counts it.
     fn call_keywright<'a>(&'a self, call: KeywrightCall<'a>, head: RequestHead<'a>) -> BoxFuture<'a, Called>;
+
+    /// Executes a call on the simulation of replication, if this visitor can simulate. No figure counts it.
+    fn simulate<'a>(&'a self, call: SimulationCall<'a>, head: RequestHead<'a>) -> BoxFuture<'a, Called>;
+
+    /// Whether a visitor can simulate replication.
+    fn simulating(&self, visit: &Visit) -> Simulating;
+
+    /// Whether replication is simulated now.
+    fn is_simulated(&self) -> bool;
 
     /// How far the history of a table reaches, and what it takes; none if it keeps none.
     fn history<'a>(

@@ -40,7 +40,7 @@ mod workers;
 
 pub use api::{
     Access, Api, Call, Called, EventSourcesCall, KeywrightCall, KeywrightOperation, MonitoringCall, Pass,
-    Right, SignedIn, Unpermitted, Visit,
+    Right, SignedIn, Simulating, SimulationCall, SimulationOperation, Unpermitted, Visit,
 };
 pub use cancel::Cancel;
 pub use jobs::Pace;
@@ -48,7 +48,7 @@ pub use portions::Answers;
 pub use refusal::Refusal;
 pub use reply::{Lines, Reply};
 pub use service::Studio;
-pub use settings::{ModelsIn, StoredIn, StudioConfig, Surroundings};
+pub use settings::{FileForm, ModelsIn, PlainFiles, StoredIn, StudioConfig, Surroundings};
 pub use worker::{Tool, asked};
 #[cfg(feature = "fuzz")]
 pub use worker::{light_call, own_call};

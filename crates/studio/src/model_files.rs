@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::UNIX_EPOCH;
 
 use keywright_exchange::item_file;
@@ -18,15 +18,17 @@ use keywright_process::environment;
 use keywright_process::io_fault::{Explained, cannot};
 
 use super::refusal::{Kind, Refusal};
-use crate::ModelsIn;
 use crate::limits::{
     MODEL_BYTES_MAX, MODELS_BYTES_EACH_MAX, MODELS_BYTES_MAX, MODELS_EACH_MAX, MODELS_LISTED_MAX,
     SAMPLE_BYTES_MAX,
 };
+use crate::{FileForm, ModelsIn, PlainFiles};
 
 /// The ending of model files.
 const ENDING: &str = ".yaml";
 const NAME_BYTES_MAX: usize = 100;
+/// Bytes that a file may have more than its text.
+const FORM_BYTES_MAX: u64 = 1024;
 
 /// A file as it was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -106,18 +108,27 @@ struct Kept {
 /// All model files.
 pub(super) struct ModelFiles {
     kept: Mutex<Kept>,
+    /// How files lie on disk.
+    form: Arc<dyn FileForm>,
     /// Whether all accounts have the same files.
     is_shared: bool,
 }
 
 impl ModelFiles {
+    /// Files that lie on disk as they are.
     pub(super) fn new(kept: ModelsIn) -> Self {
+        Self::in_form(kept, Arc::new(PlainFiles::default()))
+    }
+
+    /// Files that lie on disk in this form, unless all share them.
+    pub(super) fn in_form(kept: ModelsIn, form: Arc<dyn FileForm>) -> Self {
         let is_shared = matches!(kept, ModelsIn::Shared(_));
+        let form = if is_shared { Arc::new(PlainFiles::default()) } else { form };
         let place = match kept {
             ModelsIn::Memory => Place::Memory(BTreeMap::new()),
             ModelsIn::Folder(folder) | ModelsIn::Shared(folder) => Place::Folder(folder),
         };
-        Self { kept: Mutex::new(Kept { place, saved: Saved::new() }), is_shared }
+        Self { kept: Mutex::new(Kept { place, saved: Saved::new() }), form, is_shared }
     }
 
     /// One save or listing at a time.
@@ -159,7 +170,7 @@ impl ModelFiles {
                 names.sort();
                 names.truncate(MODELS_LISTED_MAX);
                 // One text at a time.
-                let listed = |name: &String| Some(read(folder, name).ok().flatten()?.listed());
+                let listed = |name: &String| Some(read(folder, name, &*self.form).ok().flatten()?.listed());
                 Ok(names.iter().filter_map(listed).collect())
             }
         }
@@ -167,7 +178,7 @@ impl ModelFiles {
 
     pub(super) fn read(&self, name: &str, account: Option<&str>) -> Result<Option<ModelFile>, Refusal> {
         check_name(name)?;
-        self.kept().place.get(&id(self.owner(account), name))
+        self.kept().place.get(&id(self.owner(account), name), &*self.form)
     }
 
     pub(super) fn write(&self, Save { name, text, over, by }: Save<'_>) -> Result<ModelFile, NotSaved> {
@@ -178,7 +189,7 @@ impl ModelFiles {
         let id = id(self.owner(by), name);
         let mut kept = self.kept();
         let Kept { place, saved } = &mut *kept;
-        let now = place.get(&id)?;
+        let now = place.get(&id, &*self.form)?;
         if now.as_ref().map(ModelFile::hash).as_deref() != over {
             return Err(NotSaved::Changed(now));
         }
@@ -196,7 +207,7 @@ impl ModelFiles {
             Place::Memory(files) => drop(files.insert(id.clone(), file.clone())),
             Place::Folder(base) => {
                 let folder = folder_of(base, &id.0);
-                save(&folder, name, text).map_err(|error| unwritable(&folder, name, &error))?;
+                save(&folder, name, text, &*self.form).map_err(|error| unwritable(&folder, name, &error))?;
             }
         }
         if let Some(by) = by {
@@ -211,7 +222,7 @@ impl ModelFiles {
         let id = id(self.owner(account), name);
         let mut kept = self.kept();
         let Kept { place, saved } = &mut *kept;
-        let now = place.get(&id)?;
+        let now = place.get(&id, &*self.form)?;
         if now.as_ref().map(ModelFile::hash).as_deref() != Some(hash) {
             return Err(NotSaved::Changed(now));
         }
@@ -238,7 +249,7 @@ impl ModelFiles {
                 Err("models in memory have no files: start the server with --models DIR".to_owned())
             }
             Place::Folder(folder) => {
-                let text = read_text(&folder.join(name), SAMPLE_BYTES_MAX)
+                let text = read_text(&folder.join(name), SAMPLE_BYTES_MAX, &*self.form)
                     .map_err(|error| Explained(&error).to_string())?;
                 text.map(|(text, _)| item_file(text))
                     .ok_or_else(|| format!("there is no such file in {}", folder.display()))
@@ -264,10 +275,10 @@ impl Place {
         }
     }
 
-    fn get(&self, id: &Id) -> Result<Option<ModelFile>, Refusal> {
+    fn get(&self, id: &Id, form: &dyn FileForm) -> Result<Option<ModelFile>, Refusal> {
         match self {
             Self::Memory(files) => Ok(files.get(id).cloned()),
-            Self::Folder(base) => read(&folder_of(base, &id.0), &id.1),
+            Self::Folder(base) => read(&folder_of(base, &id.0), &id.1, form),
         }
     }
 
@@ -326,15 +337,15 @@ fn has_room_for(saved: &Saved, account: &str, id: &Id, text: &str) -> Result<(),
     Ok(())
 }
 
-fn read(folder: &Path, name: &str) -> Result<Option<ModelFile>, Refusal> {
+fn read(folder: &Path, name: &str, form: &dyn FileForm) -> Result<Option<ModelFile>, Refusal> {
     let limit = u64::try_from(MODEL_BYTES_MAX).unwrap_or(u64::MAX);
     let read =
-        read_text(&folder.join(name), limit).map_err(|error| unreadable(&folder.join(name), &error))?;
+        read_text(&folder.join(name), limit, form).map_err(|error| unreadable(&folder.join(name), &error))?;
     Ok(read.map(|(text, changed_ms)| ModelFile { name: name.to_owned(), text, changed_ms }))
 }
 
 /// The text of a file and the time of its last change; `None` if there is none.
-fn read_text(path: &Path, bytes_max: u64) -> std::io::Result<Option<(String, u64)>> {
+fn read_text(path: &Path, bytes_max: u64, form: &dyn FileForm) -> std::io::Result<Option<(String, u64)>> {
     // A link may lead out of the folder. Who can replace the file between the two calls can write the folder.
     match fs::symlink_metadata(path) {
         Ok(found) if found.is_file() => {}
@@ -344,8 +355,10 @@ fn read_text(path: &Path, bytes_max: u64) -> std::io::Result<Option<(String, u64
     }
     let file = fs::File::open(path)?;
     let changed = file.metadata()?.modified()?.duration_since(UNIX_EPOCH).unwrap_or_default();
-    let mut text = String::new();
-    file.take(bytes_max.saturating_add(1)).read_to_string(&mut text)?;
+    let mut stored = Vec::new();
+    file.take(bytes_max.saturating_add(FORM_BYTES_MAX + 1)).read_to_end(&mut stored)?;
+    let text = String::from_utf8(form.decode(stored)?)
+        .map_err(|_| std::io::Error::new(ErrorKind::InvalidData, "it is not a text of UTF-8"))?;
     if u64::try_from(text.len()).unwrap_or(u64::MAX) > bytes_max {
         return Err(std::io::Error::other(format!("it is larger than {bytes_max} bytes")));
     }
@@ -353,11 +366,12 @@ fn read_text(path: &Path, bytes_max: u64) -> std::io::Result<Option<(String, u64
 }
 
 /// Writes to a temporary file and renames it, so that a reader finds one text or the other.
-fn save(folder: &Path, name: &str, text: &str) -> std::io::Result<()> {
+fn save(folder: &Path, name: &str, text: &str, form: &dyn FileForm) -> std::io::Result<()> {
+    let _alone = form.hold();
     fs::create_dir_all(folder)?;
     let partial = folder.join(format!(".{name}.{}.partial", std::process::id()));
     let written = fs::File::create(&partial).and_then(|mut file| {
-        file.write_all(text.as_bytes())?;
+        file.write_all(&form.encode(text.as_bytes()))?;
         file.sync_all()
     });
     let placed = written.and_then(|()| fs::rename(&partial, folder.join(name)));

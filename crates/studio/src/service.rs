@@ -51,7 +51,7 @@ use super::sessions::{Failed, Session, Sessions};
 use super::workers::{Asked, Ended, ModelCall, Workers};
 use super::{
     Access, Api, Call, Called, EventSourcesCall, KeywrightCall, KeywrightOperation, MonitoringCall, Right,
-    Surroundings, Visit, assets, members, tables,
+    SimulationCall, SimulationOperation, Surroundings, Visit, assets, members, tables,
 };
 use crate::StudioConfig;
 use crate::limits::{
@@ -64,6 +64,8 @@ const ACCOUNT: HeaderName = HeaderName::from_static("x-keywright-account");
 const REGION: HeaderName = HeaderName::from_static("x-keywright-region");
 const TAB: HeaderName = HeaderName::from_static("x-keywright-tab");
 const MICROS: HeaderName = HeaderName::from_static("x-keywright-micros");
+/// Said while replication is simulated, as on the API's port.
+const SIMULATED: HeaderName = HeaderName::from_static("x-keywright-simulated");
 
 const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
 const TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
@@ -81,6 +83,7 @@ const DATABASE: &str = "dynamodb";
 const MONITORING: &str = "monitoring";
 const KEYWRIGHT: &str = "keywright";
 const EVENT_SOURCES: &str = "event-sources";
+const SIMULATION: &str = "simulation";
 
 /// What all calls share.
 pub(super) struct Shared {
@@ -155,9 +158,9 @@ impl Studio {
         let shared = Shared {
             api,
             build: assets::build(surroundings.version),
+            models: ModelFiles::in_form(config.models, Arc::clone(&surroundings.model_form)),
             surroundings,
             access: if config.read_only { Access::Read } else { Access::Write },
-            models: ModelFiles::new(config.models),
         };
         let answers = Budget::new(STUDIO_ANSWERS_BYTES, wait);
         Self {
@@ -322,6 +325,7 @@ impl Studio {
                 Some((MONITORING, operation)) => self.monitoring(operation, head, &body, visitor).await,
                 Some((KEYWRIGHT, operation)) => self.keywright(operation, head, &body, visitor).await,
                 Some((EVENT_SOURCES, line)) => self.event_sources(line, head, &body, visitor).await,
+                Some((SIMULATION, operation)) => self.simulation(operation, head, &body, visitor).await,
                 _ => self.endpoint(name, head, body, visitor, client).await,
             },
         }
@@ -355,7 +359,9 @@ impl Studio {
         let portion = session.as_ref().map(|session| self.portions.of(&session.account));
         let user_agent = head.headers.get(USER_AGENT).and_then(visible).map(Arc::from);
         let pass = session.as_ref().and_then(|session| session.pass.clone());
-        let visit = Visit { caller, pass, ip: client.ip, user_agent };
+        let certificate_subject = client.certificate_subject().map(Arc::from);
+        let (ip, secured) = (client.ip, client.secured());
+        let visit = Visit { caller, pass, ip, user_agent, secured, certificate_subject };
         Ok(Visitor { visit, session, portion })
     }
 
@@ -490,6 +496,22 @@ impl Studio {
         answered(self.shared.api.call_keywright(call, fields).await)
     }
 
+    /// A call on the simulation of replication, answered as it would be on the API's port.
+    async fn simulation(
+        &self,
+        name: &str,
+        head: &Parts,
+        body: &[u8],
+        visitor: Visitor,
+    ) -> Result<Response<Reply>, Refusal> {
+        let Some(operation) = SimulationOperation::from_name(name) else {
+            return Err(Refusal::new(Kind::NotFound, format!("there is no call {SIMULATION}/{name}")));
+        };
+        let fields = RequestHead::read(&head.headers);
+        let call = SimulationCall { operation, visit: visitor.visit, body, access: self.shared.access };
+        answered(self.shared.api.simulate(call, fields).await)
+    }
+
     async fn endpoint(
         &self,
         name: &str,
@@ -602,7 +624,12 @@ impl Serving for Studio {
     async fn answer(&self, request: Request<Incoming>, client: &Client) -> Response<Reply> {
         let (head, body) = request.into_parts();
         let responded = AssertUnwindSafe(self.respond(&head, body, client)).catch_unwind().await;
-        seal(responded.unwrap_or_else(|_panic| reply::refused(&refusal::internal())))
+        let responded = responded.unwrap_or_else(|_panic| reply::refused(&refusal::internal()));
+        let mut response = seal(responded);
+        if self.shared.api.is_simulated() {
+            response.headers_mut().insert(SIMULATED, HeaderValue::from_static("true"));
+        }
+        response
     }
 }
 

@@ -1,7 +1,9 @@
 //! What the server tells the studio at its start.
 
+use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use keywright_connection::hosts::AllowedHosts;
 use keywright_connection::limits::Limits;
@@ -15,6 +17,36 @@ pub enum ModelsIn {
     Folder(PathBuf),
     /// In files of this folder, which all accounts share.
     Shared(PathBuf),
+}
+
+/// How model files of the data folder lie on disk. Files of a folder that all share are plain.
+pub trait FileForm: Send + Sync {
+    /// The bytes of a file with this text.
+    fn encode(&self, text: &[u8]) -> Vec<u8>;
+
+    /// The text of a file with these bytes.
+    fn decode(&self, bytes: Vec<u8>) -> io::Result<Vec<u8>>;
+
+    /// Held while a file is replaced.
+    fn hold(&self) -> MutexGuard<'_, ()>;
+}
+
+/// Files as they are.
+#[derive(Debug, Default)]
+pub struct PlainFiles(Mutex<()>);
+
+impl FileForm for PlainFiles {
+    fn encode(&self, text: &[u8]) -> Vec<u8> {
+        text.to_owned()
+    }
+
+    fn decode(&self, bytes: Vec<u8>) -> io::Result<Vec<u8>> {
+        Ok(bytes)
+    }
+
+    fn hold(&self) -> MutexGuard<'_, ()> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// The studio. Invariant: without credentials its address is loopback, unless `--allow-anonymous-network` is
@@ -40,8 +72,8 @@ pub struct StoredIn {
     pub place: String,
 }
 
-/// What the studio says about the server.
-#[derive(Clone, Debug)]
+/// What the studio says about the server, and gets from it.
+#[derive(Clone)]
 pub struct Surroundings {
     /// The URL of the API.
     pub endpoint: String,
@@ -53,4 +85,6 @@ pub struct Surroundings {
     pub limits: Limits,
     /// Version and commit of the program: pages of another build are not served.
     pub version: &'static str,
+    /// How model files of the data folder lie on disk.
+    pub model_form: Arc<dyn FileForm>,
 }

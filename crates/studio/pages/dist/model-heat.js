@@ -1,4 +1,4 @@
-import{b as l,d as c}from"./model-blocks.js";import{j as r}from"./directives-repeat.js";import{a as s,d as n}from"./lit-html-lit-html.js";var h=1e3,p=3e3;function $(e,o,a){let t=e/o,i=Math.max(1.25,t),u=t>1?"hot":t>.5?"warm":"cool",m=100*t/i,d=100/i;return s`<div class="ht-line">
+import{b as l,d as c}from"./model-blocks.js";import{e as r}from"./model-words.js";import{a as s,d as n}from"./lit-html-lit-html.js";var h=1e3,p=3e3;function $(e,o,a){let t=e/o,i=Math.max(1.25,t),u=t>1?"hot":t>.5?"warm":"cool",m=100*t/i,d=100/i;return s`<div class="ht-line">
     <span class="ht-what">${a}</span>
     <svg class="ht-bar" viewBox="0 0 100 10" preserveAspectRatio="none" role="img"
       aria-label="${e.toLocaleString("en")} of ${o.toLocaleString("en")} ${a} units a second">

@@ -55,9 +55,13 @@ export function lossesOf(name, body) {
     case "dynamodb/ExecuteTransaction": return ofWrites(listed(body.TransactStatements).filter(isDelete).length, 0);
     case "dynamodb/UpdateTable": return [
       ...listed(body.GlobalSecondaryIndexUpdates).filter((one) => one?.Delete).map((one) => `the index ${one.Delete.IndexName}`),
+      ...listed(body.ReplicaUpdates).filter((one) => one?.Delete).map((one) => `the replica in ${one.Delete.RegionName} with its items`),
+      ...(listed(body.ReplicaUpdates).some((one) => one?.Disassociate) ? ["replication with the other regions: the table goes on alone"] : []),
       ...(body.StreamSpecification?.StreamEnabled === false ? ["the stream of changes"] : []),
       ...(body.DeletionProtectionEnabled === false ? ["the protection of the table against its deletion"] : []),
+      ...(body.DisassociationProtectionEnabled === false ? ["the protection of the replica against leaving its group"] : []),
     ];
+    case "dynamodb/UpdateTableReplicaAutoScaling": return JSON.stringify(body).includes('"AutoScalingDisabled":true') ? ["the policies and bounds that scale the capacity"] : [];
     case "dynamodb/UpdateTimeToLive": return [body.TimeToLiveSpecification?.Enabled === true ? "items whose time is past" : "time to live: expired items stay"];
     case "dynamodb/UpdateContinuousBackups": return body.PointInTimeRecoverySpecification?.PointInTimeRecoveryEnabled === false ? ["the history of the table"] : [];
     case "dynamodb/DisableKinesisStreamingDestination": return ["changes from now on: the Kinesis stream gets none"];

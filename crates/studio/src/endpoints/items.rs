@@ -8,10 +8,10 @@ use keywright_model::{At, Fault, KeyAttribute};
 use keywright_semantics::schema::KeyType;
 use keywright_semantics::value::Item;
 
-use super::{ModelContext, Outcome};
+use super::{Context, ModelContext, Outcome};
 use crate::limits::MODEL_ANSWER_BYTES_MAX;
-use crate::members;
 use crate::refusal::{Kind, Refusal, fault_json};
+use crate::{Right, members};
 
 /// Faults of one text that are reported.
 const FAULTS_MAX: usize = 100;
@@ -19,6 +19,24 @@ const FAULTS_MAX: usize = 100;
 /// Attributes that are written first, and key attributes: each item is searched for all of them. A table
 /// and its indexes have fewer.
 const FIRST_MAX: usize = 200;
+
+/// Refuses a visitor who may not scan a table or index, and says why: for pages that would else begin with a
+/// request that is denied. What depends on attributes is decided with the request.
+pub(super) fn may_scan(context: &Context, body: &Json) -> Outcome {
+    let index = members::optional_text(body, "index")?.filter(|index| !index.is_empty());
+    context.permit(Right::Scan { table: members::text(body, "table")?, index })?;
+    Ok(Json::Object(Vec::new()))
+}
+
+/// Refuses a visitor who may not change the table, or delete its replica in the region that is named.
+pub(super) fn may_change_replicas(context: &Context, body: &Json) -> Outcome {
+    let table = members::text(body, "table")?;
+    context.permit(match members::optional_text(body, "delete")? {
+        None => Right::ChangeTable { table },
+        Some(region) => Right::DeleteReplica { table, region },
+    })?;
+    Ok(Json::Object(Vec::new()))
+}
 
 /// An item in the typed form.
 pub(super) fn typed(json: &Json) -> Result<Item, Refusal> {

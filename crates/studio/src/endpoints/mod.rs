@@ -35,7 +35,7 @@ use super::runs::Runs;
 use super::service::Shared;
 use super::tables::Tables;
 use super::worker::Reporter;
-use super::{Access, Right, Visit};
+use super::{Access, Right, Simulating, Visit};
 use crate::limits::{MODEL_BYTES_MAX, PLACES_MAX, SAMPLE_BYTES_MAX, SAMPLES_MAX, STUDIO_BODY_BYTES_MAX};
 
 /// What a call of this process works with.
@@ -129,6 +129,7 @@ const ALL: &[Endpoint] = &[
     light("item/plain", items::plain),
     asking(light("items/entities", entities::name)),
     light("items/read", items::read),
+    own("items/scan", items::may_scan),
     light("items/write", items::write),
     heavy("model/check", views::check),
     heavy("model/collections", collections::run),
@@ -151,6 +152,7 @@ const ALL: &[Endpoint] = &[
     own("models/list", files::list),
     own("models/read", files::read),
     writing(own("models/write", files::write)),
+    own("replicas/may", items::may_change_replicas),
 ];
 
 /// The call of this name.
@@ -196,7 +198,19 @@ pub(super) async fn state(
     ]);
     let may_models = shared.api.permit(visit, Right::UseModels).await.is_ok();
     let may_list = shared.api.permit(visit, Right::ListTables).await.is_ok();
-    let may = Json::object([("models", Json::Bool(may_models)), ("listTables", Json::Bool(may_list))]);
+    let may_see = shared.api.permit(visit, Right::SeeSimulation).await.is_ok();
+    let may_simulate = shared.api.permit(visit, Right::ChangeSimulation).await.is_ok();
+    let may = Json::object([
+        ("models", Json::Bool(may_models)),
+        ("listTables", Json::Bool(may_list)),
+        ("seeSimulation", Json::Bool(may_see)),
+        ("changeSimulation", Json::Bool(may_simulate)),
+    ]);
+    let simulation = match shared.api.simulating(visit) {
+        Simulating::Off => "off",
+        Simulating::FromItsMachine => "from-its-machine",
+        Simulating::On => "on",
+    };
     let operations = Operation::ALL.iter().filter(|operation| is_served(**operation));
     let limits = Json::object([
         ("bodyBytes", Json::number(STUDIO_BODY_BYTES_MAX)),
@@ -213,6 +227,7 @@ pub(super) async fn state(
         ("places", Json::List(listed.collect())),
         ("placesCut", Json::Bool(places.len() > PLACES_MAX)),
         ("may", may),
+        ("simulation", Json::text(simulation)),
         ("models", models),
         ("operations", Json::List(operations.map(|operation| Json::text(operation.name())).collect())),
         ("prices", Json::List(Prices::names().into_iter().map(Json::text).collect())),

@@ -20,7 +20,7 @@ const { build } = createRequire(`${modules}/`)("esbuild");
 const studio = join(here, "../..");
 
 /** The page's script, and what it loads on demand: each area of views, and what brings a library with it. */
-const ENTRIES = ["app.js", "views/tables.js", "views/models.js", "views/operate.js", "views/start.js", "views/model/kw-editor.js", "views/operate/kw-chart.js"];
+const ENTRIES = ["app.js", "views/tables.js", "views/models.js", "views/operate.js", "views/regions.js", "views/start.js", "views/model/kw-editor.js", "views/operate/kw-chart.js"];
 
 /** The large files of others are served as they are, next to the folder of the result. lit-html is linked in. */
 const vendored = {

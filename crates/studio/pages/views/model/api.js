@@ -23,10 +23,10 @@ export const context = {
   account: /** @type {string|null} */ (null), named: /** @type {string|null} */ (null), region: /** @type {string|null} */ (null), token: /** @type {string|null} */ (null), tab: `m-${crypto.randomUUID().slice(0, 8)}`,
 };
 
-function headers() {
+function headers(region = context.region) {
   const all = { "content-type": "application/json", "x-keywright-studio": build, "x-keywright-tab": context.tab };
   if (context.account) all["x-keywright-account"] = context.account;
-  if (context.region) all["x-keywright-region"] = context.region;
+  if (region) all["x-keywright-region"] = region;
   if (context.token) all.authorization = `Bearer ${context.token}`;
   return all;
 }
@@ -36,16 +36,28 @@ function permit(name, losses, consent) {
   if (losses.length > 0 && !isConsent(consent)) throw new ApiError(0, { kind: "unconfirmed", text: `${name} was not confirmed: nothing was sent.` });
 }
 
-async function post(name, body, { signal, consent } = /** @type {How} */ ({})) {
+/** Whether replication is simulated, as the last answer said. */
+let isSimulated = false;
+
+/** The frame says so on every page. */
+function noteSimulated(response) {
+  const isNow = response.headers.get("x-keywright-simulated") === "true";
+  if (isNow === isSimulated) return;
+  isSimulated = isNow;
+  window.dispatchEvent(new CustomEvent("kw-simulated", { detail: isNow }));
+}
+
+async function post(name, body, { signal, consent, region } = /** @type {How} */ ({})) {
   permit(name, lossesOf(name, body), consent);
   let response;
   try {
-    response = await fetch(`/api/${name}`, { method: "POST", headers: headers(), body: JSON.stringify(body), signal });
+    response = await fetch(`/api/${name}`, { method: "POST", headers: headers(region), body: JSON.stringify(body), signal });
   } catch (error) {
     if (signal?.aborted) throw new ApiError(499, { kind: "cancelled", text: "cancelled" });
     window.dispatchEvent(new CustomEvent("kw-gone"));
     throw new ApiError(0, { kind: "gone", text: "The process does not answer." });
   }
+  noteSimulated(response);
   if (!response.ok) {
     const answer = await response.json().catch(() => ({}));
     if (answer.error?.kind === "stale-build") window.dispatchEvent(new CustomEvent("kw-stale"));
@@ -55,7 +67,7 @@ async function post(name, body, { signal, consent } = /** @type {How} */ ({})) {
   return response;
 }
 
-/** `consent` is what a confirmed question gave. @typedef {{signal?: AbortSignal, consent?: object|null}} How */
+/** `consent` is what a confirmed question gave; `region`, another one than that of the page. @typedef {{signal?: AbortSignal, consent?: object|null, region?: string}} How */
 
 /** @param {string} name @param {any} body @param {How} [how] */
 export async function call(name, body, how) {
@@ -120,9 +132,9 @@ export async function dynamodb(operation, body, how) {
 }
 
 /** An operation on metrics or alarms, as CloudWatch's API has it. */
-/** @param {string} operation @param {any} body */
-export async function monitoring(operation, body) {
-  return (await post(`monitoring/${operation}`, body)).json();
+/** @param {string} operation @param {any} body @param {How} [how] */
+export async function monitoring(operation, body, how) {
+  return (await post(`monitoring/${operation}`, body, how)).json();
 }
 
 /** What a request loses whose body is typed by hand. */
@@ -142,6 +154,7 @@ export async function raw(operation, text, consent = /** @type {object|null} */ 
     window.dispatchEvent(new CustomEvent("kw-gone"));
     throw new ApiError(0, { kind: "gone", text: "The process does not answer." });
   }
+  noteSimulated(response);
   const answer = await response.text();
   let json;
   try { json = JSON.parse(answer); } catch { json = null; }

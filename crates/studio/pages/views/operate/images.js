@@ -1,4 +1,4 @@
-// Two images of an item: what differs, in one line or attribute by attribute.
+// Images of an item: what differs, in one line or attribute by attribute.
 
 import { html } from "../../vendor/lit-html/lit-html.js";
 import { shortText, visible } from "../collections/typed.js";
@@ -10,8 +10,8 @@ const none = html`<span class="dim">—</span>`;
 /** Whether two values are the same. */
 export const same = (one, other) => JSON.stringify(one) === JSON.stringify(other);
 
-/** The names of two images: keys as they come, then the rest. */
-const namesOf = (before, after) => [...new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})])];
+/** The names of images: keys as they come, then the rest. */
+const namesOf = (...images) => [...new Set(images.flatMap((image) => Object.keys(image ?? {})))];
 
 /** Whether an attribute has the same value in both. */
 const sameIn = (before, after, name) => same(before?.[name], after?.[name]);
@@ -34,8 +34,15 @@ export function summary(before, after, keys) {
 }
 
 /** Two images side by side, what differs marked. @param {[string, string]} heads */
-export function sideBySide(before, after, heads = ["before", "after"]) {
+export const sideBySide = (before, after, heads = ["before", "after"]) => columns([before, after], heads);
+
+/**
+ * Images side by side, what differs marked; null: there is none. What was not read (undefined) differs from nothing.
+ * @param {any[]} images @param {unknown[]} heads
+ */
+export function columns(images, heads) {
   const cell = (value) => html`<td>${value === undefined ? none : html`<code>${shortText(value, 400)}</code>`}</td>`;
-  return html`<table class="md-table sm-table"><thead><tr><th scope="col">attribute</th><th scope="col">${heads[0]}</th><th scope="col">${heads[1]}</th></tr></thead>
-    <tbody>${namesOf(before, after).map((name) => html`<tr class=${sameIn(before, after, name) ? "" : "is-changed"}><td>${visible(name)}</td>${cell(before?.[name])}${cell(after?.[name])}</tr>`)}</tbody></table>`;
+  const known = images.filter((image) => image !== undefined);
+  return html`<table class="md-table sm-table"><thead><tr><th scope="col">attribute</th>${heads.map((head) => html`<th scope="col">${head}</th>`)}</tr></thead>
+    <tbody>${namesOf(...images).map((name) => html`<tr class=${known.every((image) => sameIn(known[0], image, name)) ? "" : "is-changed"}><td>${visible(name)}</td>${images.map((image) => (image === undefined ? html`<td class="dim">not read</td>` : cell(image?.[name])))}</tr>`)}</tbody></table>`;
 }

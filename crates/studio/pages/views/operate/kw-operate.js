@@ -14,12 +14,13 @@ import "./kw-overview.js";
 import "./kw-stream.js";
 import "./kw-transfers.js";
 import "./kw-triggers.js";
+import "../regions/kw-simulation.js";
 import { RANGES } from "./series.js";
 import { Watching } from "./watching.js";
 
-const PANELS = [["", "Overview"], ["keys", "Hottest keys"], ["streams", "Streams"], ["ttl", "Time to live"], ["history", "History"], ["backups", "Backups"], ["transfers", "Exports and imports"], ["triggers", "Triggers and Kinesis"], ["jobs", "Jobs"]];
+const PANELS = [["", "Overview"], ["keys", "Hottest keys"], ["streams", "Streams"], ["ttl", "Time to live"], ["history", "History"], ["backups", "Backups"], ["transfers", "Exports and imports"], ["triggers", "Triggers and Kinesis"], ["jobs", "Jobs"], ["simulation", "Simulation"]];
 /** Panels whose element asks by itself. */
-const OWN = ["", "backups", "transfers", "triggers", "jobs"];
+const OWN = ["", "backups", "transfers", "triggers", "jobs", "simulation"];
 /** Tables that a list to choose from has, and that are looked at for time to live. */
 const TABLES = 300;
 
@@ -144,6 +145,7 @@ export class KwOperate extends Watching {
       case "transfers": return html`<kw-transfers .second=${Number(query.get("at")) || null} .route=${{ region, table, readOnly }}></kw-transfers>`;
       case "triggers": return html`<kw-triggers .route=${{ region, table, readOnly }}></kw-triggers><h2>Kinesis destinations</h2><kw-destinations .route=${{ region, table, readOnly }}></kw-destinations>`;
       case "jobs": return html`<kw-jobs .route=${{ region }}></kw-jobs>`;
+      case "simulation": return html`<p class="dim">Faults between the regions of global tables, for tests. Changes are delivered by hand in the tab Regions of a table.</p><kw-simulation .of=${{ region, table: null, regions: [], key: null }}></kw-simulation>`;
       default: return html`<kw-overview .route=${{ region, query }}></kw-overview>`;
     }
   }

@@ -27,13 +27,16 @@ export function metric(id, name, dimensions, { stat = "Sum", period = MINUTE, si
 
 export const expression = (id, text) => ({ Id: id, Expression: text });
 
-/** @param {any[]} queries @param {number} from @param {number} to @returns {Promise<Map<string, Points>>} */
-export async function read(queries, from, to) {
+/**
+ * @param {any[]} queries @param {number} from @param {number} to @param {import("../model/api.js").How} [how]
+ * @returns {Promise<Map<string, Points>>}
+ */
+export async function read(queries, from, to, how) {
   const found = new Map();
   if (queries.length === 0) return found;
   let token;
   do {
-    const page = await monitoring("GetMetricData", { MetricDataQueries: queries, StartTime: from, EndTime: to, ScanBy: "TimestampAscending", ...(token ? { NextToken: token } : {}) });
+    const page = await monitoring("GetMetricData", { MetricDataQueries: queries, StartTime: from, EndTime: to, ScanBy: "TimestampAscending", ...(token ? { NextToken: token } : {}) }, how);
     for (const { Id, Timestamps, Values } of page.MetricDataResults) {
       const points = found.get(Id) ?? new Map();
       Timestamps.forEach((time, at) => points.set(Number(time), Number(Values[at])));

@@ -20,7 +20,7 @@ export function placeOf(text) {
 /** How one stands. Until its end its job knows more. */
 export function transferState(one, status, job) {
   const words = status.toLowerCase().replaceAll("_", " ");
-  if (one.FailureCode || one.FailureMessage) return html`<b class="tl-bad">${status === "CANCELLED" ? words : `failed: ${one.FailureCode}`}</b><br>${visible(one.FailureMessage ?? "")}`;
+  if (one.FailureCode || one.FailureMessage) return html`<b class="tl-bad">${status === "CANCELLED" ? words : `failed: ${one.FailureCode}`}</b><br>${visible(one.FailureCode === "ItemValidationError" ? "some records were not imported" : one.FailureMessage ?? "")}`;
   return !one.EndTime && job && status !== "CANCELLING" ? stateOf(job) : words;
 }
 

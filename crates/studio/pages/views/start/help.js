@@ -14,6 +14,7 @@ const VIEWS = new Map([
   ["kw-request", ["Any request by hand, PartiQL too.", "The tabs of a table"]],
   ["kw-stream", ["Each change of an item as old → new, in order; where changes are sent.", "The tabs of a table"]],
   ["kw-history", ["What an item was at any second, and the way back: restore to a new table, or roll back.", "History, backups and jobs"]],
+  ["kw-regions", ["The replicas of the table in other regions: how far changes have come, which have lost, one item in all regions.", "Regions"]],
   ["kw-metrics", ["What the table consumes against what is provisioned, and what was refused.", "What the database does"]],
   ["kw-operate", ["What all tables here consume, how fast they answer, what was refused.", "What the database does"]],
   ["kw-sign-in", ["This server asks for an access key. The secret key never leaves the page.", "Who may use it"]],

@@ -81,7 +81,16 @@ export class KwStart extends HTMLElement {
     if (this.isConnected) render(this.view(), this);
   }
 
+  /** Whether the visitor may use models, which the tour and the examples are. */
+  get mayModels() { return this.state?.may?.models !== false; }
+
+  /** What stands in place of the examples for who may not use models. */
+  notModels() {
+    return html`<p class="dim">Models, examples and the tour are not shown: denied. They need the right <code>keywright:UseModels</code>.</p>`;
+  }
+
   view() {
+    if (this.step > 0 && !this.mayModels) return html`<div class="mf-room">${this.notModels()}</div>`;
     if (this.step > 0) return html`<kw-tour .route=${{ step: this.step, model: this.model }}></kw-tour>`;
     if (this.error) return html`<div class="mf-room"><div class="md-error" role="alert"><p>${this.error.message}</p><button class="md-button" @click=${() => this.load()}>Retry</button></div></div>`;
     const region = context.region ?? this.state?.place?.region ?? "us-east-1";
@@ -89,16 +98,16 @@ export class KwStart extends HTMLElement {
     return html`<div class="mf-room">
       <header class="st-head">
         <h1>${this.tables === null ? "Keywright" : this.tables.length === 0 ? "Keywright is ready, and empty" : "Keywright is ready"}</h1>
-        <p class="st-lead">A database that speaks DynamoDB, and a workbench for its data models. Open an example, look at its patterns and keys, and make its tables here: two clicks.</p>
+        <p class="st-lead">A database that speaks DynamoDB, and a workbench for its data models.${this.mayModels ? " Open an example, look at its patterns and keys, and make its tables here: two clicks." : ""}</p>
         ${this.tables && this.tables.length > 0 ? html`<p class="st-found" role="status"><span aria-hidden="true">✓</span> ${this.tables.length === 1 ? "One table is here:" : "Tables are here:"}
           ${this.tables.map((name, at) => html`${at > 0 ? ", " : ""}<a class="md-link" href=${`/${region}/t/${encodeURIComponent(name)}/items`}>${name}</a>`)}</p>` : nothing}
         <p class="st-ways">
-          <a class="md-button is-main" href="/start?step=1">Take the six-step tour</a>
+          ${this.mayModels ? html`<a class="md-button is-main" href="/start?step=1">Take the six-step tour</a>` : nothing}
           <a class="md-button" href=${`/${region}/tables`}>Tables</a>
-          <a class="md-button" href="/models">Import a model</a></p>
+          ${this.mayModels ? html`<a class="md-button" href="/models">Import a model</a>` : nothing}</p>
       </header>
-      <h2>Start with an example</h2>
-      ${this.examples ? exampleCards(this.examples.examples) : html`<div aria-busy="true" class="st-wait"></div>`}
+      ${this.mayModels ? html`<h2>Start with an example</h2>
+      ${this.examples ? exampleCards(this.examples.examples) : html`<div aria-busy="true" class="st-wait"></div>`}` : this.notModels()}
       <h2>Or connect your program</h2>
       <p class="dim">Any key and secret will do unless the server has credentials. The first table that a program makes appears above by itself.</p>
       <dl class="st-lines">${LINES.map(([name, line]) => {

@@ -28,6 +28,7 @@ export class KwItem extends HTMLElement {
     this.ofTable = "";
     this.keys = /** @type {string[]} */ ([]);
     this.readOnly = false;
+    /** The address of an item in all regions, if the table has replicas. */ this.everywhere = /** @type {null|((item: any) => string)} */ (null);
     /** What is edited: `read` as it was read (null: new), `text` in `form`, `first` the text at the beginning. */
     this.editing = /** @type {any} */ (null);
     /** The form that was chosen last, in this browser. */ this.form = localStorage.getItem("kw-item-form") ?? "typed";
@@ -310,7 +311,7 @@ export class KwItem extends HTMLElement {
     return html`<section class="it-editor" aria-label=${isNew ? "New item" : "Item"} @keydown=${(event) => { if (event.key === "s" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); this.stage(); } }}>
       <div class="kc-chosen-head"><strong>${name}</strong><span class="dim">${bytes > 0 ? `${sizeText(bytes)} of ${sizeText(ITEM_BYTES_MAX)} · ` : nothing}${editing.cost ? html`<span class="it-cost">${this.costWords(editing.cost)}</span>` : nothing}</span>
         <button class="kc-tool kc-close" aria-label="Close the item" @click=${() => this.mayClose(() => {})}>✕</button></div>
-      <div class="it-forms" role="group" aria-label="Form of the item">${FORMS.map(([id, words]) => html`<button class="md-button" aria-pressed=${id === this.form} @click=${() => { localStorage.setItem("kw-item-form", id); this.turn(id); }}>${words}</button>`)}</div>
+      <div class="it-forms" role="group" aria-label="Form of the item">${FORMS.map(([id, words]) => html`<button class="md-button" aria-pressed=${id === this.form} @click=${() => { localStorage.setItem("kw-item-form", id); this.turn(id); }}>${words}</button>`)}${this.everywhere && !isNew ? html`<a class="md-link" href=${this.everywhere(editing.read)}>In all regions</a>` : nothing}</div>
       ${editing.kept ? html`<p class="it-note">This edit was left unsaved, and is kept.</p>` : nothing}
       ${editing.faults.length > 0 || editing.gone ? html`<div class="md-error" role="alert">${editing.faults.map((fault) => html`<p>${fault}</p>`)}
         ${editing.there ? html`<p><button class="md-button" @click=${() => this.dispatchEvent(new CustomEvent("there", { detail: editing.there.item }))}>Open that item</button></p>

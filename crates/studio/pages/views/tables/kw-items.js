@@ -79,6 +79,7 @@ export class KwItems extends HTMLElement {
     this.made = { room: /** @type {Element|null} */ (null), from: 0, list: /** @type {any[]} */ ([]) };
     /** Whether the last request had no answer. */ this.failed = false;
     /** The first row that exists. */ this.from = 0;
+    /** Why the visitor may not scan what the form names; empty if it may, or if nobody asked yet. */ this.denied = "";
   }
 
   /** @param {{region: string, table: string, query: URLSearchParams}} route */
@@ -98,7 +99,7 @@ export class KwItems extends HTMLElement {
       this.load();
     } else {
       if (query.get("show") === "staged") this.panel = "staged";
-      if (asked && this.described) this.ask();
+      if (asked && this.described) this.first();
       else this.update();
     }
   }
@@ -189,7 +190,7 @@ export class KwItems extends HTMLElement {
     try {
       this.described = (await dynamodb("DescribeTable", { TableName: this.table })).Table;
       this.ways = waysOf(this.described);
-      await this.ask();
+      await this.first();
     } catch (error) {
       this.error = error;
       this.update();
@@ -246,6 +247,25 @@ export class KwItems extends HTMLElement {
     if (this.stop === stop) { this.busy = false; this.reading = false; this.update(); }
   }
 
+  /** What an address asks. One without a partition key is a Scan: who may not scan gets the form alone. */
+  async first() {
+    this.denied = "";
+    if (context.token && this.request().operation === "Scan") {
+      const asked = this.hrefOf(toSearch(this.query));
+      const denied = await call("items/scan", { table: this.table, index: this.way().name }).then(() => "", (error) => (error.more?.explanation ? error.message : ""));
+      if (asked !== this.hrefOf(toSearch(this.query))) return undefined;
+      this.denied = denied;
+    }
+    if (this.denied === "") return this.ask();
+    this.stop?.abort();
+    this.items = [];
+    this.next = null;
+    this.sums = none();
+    this.busy = false;
+    this.update();
+    return undefined;
+  }
+
   ask(more = false) {
     return this.begin((signal) => this.page({ more, signal, limit: { ...(this.request().operation === "Scan" ? { Limit: FIRST } : {}), ...limitOf(this.query) } }));
   }
@@ -289,6 +309,9 @@ export class KwItems extends HTMLElement {
     const rest = [...counts.keys()].filter((name) => !keys.includes(name)).sort((one, other) => counts.get(other) - counts.get(one));
     this.columns = [...keys, ...rest];
   }
+
+  /** The address of an item in all regions. */
+  everywhere = (item) => `/${this.region}/t/${encodeURIComponent(this.table)}?${new URLSearchParams([["tab", "regions"], ...this.keys().map((name) => ["key", keyText(item[name] ?? { S: "" })])])}`;
 
   hrefOf = (search) => `/${this.region}/t/${encodeURIComponent(this.table)}/items${search}`;
 
@@ -422,7 +445,7 @@ export class KwItems extends HTMLElement {
       ${this.isOld ? html`<p class="it-old" role="status">The request was not answered. The rows below are those of <code>${words(this.answered.search)}</code>, read at ${new Date(this.answered.at).toLocaleTimeString()}.</p>` : nothing}
       ${this.strip()}${this.tools()}${this.below()}
       <div class=${`it-body${this.isOld ? " is-old" : ""}`}><div class="it-left"></div>
-        <kw-item .keys=${this.keys()} .ways=${this.ways} .table=${this.table} .readOnly=${this.readOnly} @saved=${(event) => { this.said = event.detail.text; this.offer(event.detail.gone); if (event.detail.wrote) this.ask(); else this.update(); }} @staged=${() => { this.said = ""; this.update(); }} @there=${(event) => this.open(event.detail)} @closed=${() => this.update()}></kw-item></div>`;
+        <kw-item .everywhere=${this.described.Replicas ? this.everywhere : null} .keys=${this.keys()} .ways=${this.ways} .table=${this.table} .readOnly=${this.readOnly} @saved=${(event) => { this.said = event.detail.text; this.offer(event.detail.gone); if (event.detail.wrote) this.ask(); else this.update(); }} @staged=${() => { this.said = ""; this.update(); }} @there=${(event) => this.open(event.detail)} @closed=${() => this.update()}></kw-item></div>`;
   }
 
   form() {
@@ -591,6 +614,7 @@ export class KwItems extends HTMLElement {
   /** Why there is no row, and the next step. */
   nothing() {
     const { sums } = this;
+    if (this.denied && sums.requests === 0) return html`<div class="md-empty" role="status"><p>Not read: you may not scan ${this.query.index ? "this index" : "this table"}. Query it: write a value of ${this.way().pk.map((name) => html`<code>${visible(name)}</code> `)}above.</p><p class="dim">${visible(this.denied)}</p></div>`;
     if (this.busy || this.error || sums.requests === 0) return html`<div class="md-empty" aria-busy=${this.busy}></div>`;
     if (this.next) return html`<div class="md-empty"><p>This page has no item that passes, but there is more to read.</p></div>`;
     if (sums.read > 0) return html`<div class="md-empty"><p>${sums.read.toLocaleString("en")} read, none passed the filter.</p></div>`;

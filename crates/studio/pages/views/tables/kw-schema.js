@@ -7,6 +7,7 @@ import { sizeText, visible } from "../collections/typed.js";
 import { confirmed } from "../confirm.js";
 import { call, dynamodb, go } from "../model/api.js";
 import { count } from "../model/words.js";
+import "./kw-changes.js";
 import { usesOf } from "./uses.js";
 
 const TYPES = [["S", "text"], ["N", "number"], ["B", "binary"]];
@@ -16,11 +17,13 @@ const PROJECTIONS = [["ALL", "all attributes"], ["KEYS_ONLY", "keys only"], ["IN
 const FORMS = [["request", "CreateTable request"], ["cli", "AWS CLI"], ["cloudformation", "CloudFormation"], ["model", "Model"]];
 const none = () => ({ name: "", pk: "", pkType: "S", sk: "", skType: "S", projection: "ALL", include: "" });
 
-/** An answer that the rest of the view can do without, if it is denied. The frame says what was. */
+/** An answer that the rest of the view can do without: null if it is denied. The frame says why. */
 const ifAllowed = (answer) => answer.catch((error) => {
-  if (error.more?.explanation) return {};
+  if (error.more?.explanation) return null;
   throw error;
 });
+/** What stands in place of a setting that the visitor may not see. */
+const NOT_SHOWN = "not shown: denied";
 
 export class KwSchema extends HTMLElement {
   constructor() {
@@ -30,6 +33,8 @@ export class KwSchema extends HTMLElement {
     this.expiry = /** @type {any} */ (null);
     this.error = /** @type {any} */ (null);
     this.readOnly = false;
+    /** Whether the visitor may not see time to live. */ this.expiryDenied = false;
+    /** Whether the visitor may not see the tags. */ this.tagsDenied = false;
     this.attribute = "";
     this.adding = none();
     this.tags = /** @type {any[]|null} */ (null);
@@ -41,6 +46,7 @@ export class KwSchema extends HTMLElement {
     this.formsOf = "";
     this.turn = 0;
     /** Reads under way. */ this.loads = 0;
+    /** Whole reads that ended: changes are read again with each. */ this.reads = 0;
     this.timer = 0;
   }
 
@@ -80,11 +86,16 @@ export class KwSchema extends HTMLElement {
       expiry?.catch(() => {});
       const { Table } = await describe;
       const tags = whole ? await ifAllowed(dynamodb("ListTagsOfResource", { ResourceArn: Table.TableArn })) : null;
-      const { TimeToLiveDescription = this.expiry } = (await expiry) ?? {};
+      const expires = await expiry;
       if (turn !== this.turn) return;
       this.described = Table;
-      this.expiry = TimeToLiveDescription;
-      this.tags = tags ? tags.Tags ?? [] : this.tags;
+      if (whole) {
+        this.expiry = expires?.TimeToLiveDescription ?? null;
+        this.expiryDenied = expires === null;
+        this.tags = tags?.Tags ?? [];
+        this.tagsDenied = tags === null;
+        this.reads += 1;
+      }
       // While an index is being made this runs each second: what other tools need is made anew only if it differs.
       const now = JSON.stringify([this.request(), this.expiry, this.tags, Table.TableClassSummary]);
       if (now !== this.formsOf) {
@@ -262,12 +273,13 @@ export class KwSchema extends HTMLElement {
       <form class="mf-line" @submit=${(event) => { event.preventDefault(); this.change("UpdateTable", { TableClass: event.target.elements.class.value }); }}>Class: <select name="class" aria-label="Class">${CLASSES.map(([value, text]) => html`<option value=${value} .selected=${value === (table.TableClassSummary?.TableClass ?? "STANDARD")}>${text}</option>`)}</select> <button class="md-button">Change class</button></form>
       <p class="mf-line">Stream: <b>${streams ? table.StreamSpecification.StreamViewType.toLowerCase().replaceAll("_", " ") : "off"}</b>
         <button class="md-button" @click=${() => this.setStream(!streams)}>${streams ? "Disable stream…" : "Enable stream"}</button></p>
-      <form class="mf-line" @submit=${(event) => { event.preventDefault(); this.setExpiry(!expires); }}>
+      ${this.expiryDenied ? html`<p class="mf-line">Time to live: <span class="dim">${NOT_SHOWN}</span></p>` : html`<form class="mf-line" @submit=${(event) => { event.preventDefault(); this.setExpiry(!expires); }}>
         Time to live: <b>${expires ? this.expiry.AttributeName : "off"}</b>${expires ? nothing : html`<label><span class="kc-hidden">Attribute with the time</span><input required placeholder="attribute" .value=${this.attribute} @input=${(event) => { this.attribute = event.target.value; }}></label>`}
-        <button class="md-button">${expires ? "Disable time to live…" : "Enable time to live…"}</button></form>
+        <button class="md-button">${expires ? "Disable time to live…" : "Enable time to live…"}</button></form>`}
       <p class="mf-line">Deletion protection: <b>${table.DeletionProtectionEnabled ? "on" : "off"}</b>
         <button class="md-button" @click=${() => this.setProtection(!table.DeletionProtectionEnabled)}>${table.DeletionProtectionEnabled ? "Disable deletion protection…" : "Enable deletion protection"}</button></p></div>`}
       <h2>Tags</h2>${this.tagsView(table)}
+      <h2>Who changed it</h2><kw-changes .route=${{ table: this.table, reads: this.reads }}></kw-changes>
       <h2>Export definition</h2>
       <p class="mf-line"><label>As <select @change=${(event) => this.show(event.target.value)}>${FORMS.map(([value, text]) => html`<option value=${value} ?selected=${value === this.form}>${text}</option>`)}</select></label>
         <button class="md-button" @click=${() => navigator.clipboard?.writeText(this.words()).catch(() => {})}>Copy</button>
@@ -309,7 +321,7 @@ export class KwSchema extends HTMLElement {
   tagsView(table) {
     const { tag } = this;
     return html`<div class="mf-form">${this.tags?.length ? html`<ul class="sc-tags">${this.tags.map((one) => html`<li><code>${visible(one.Key)}</code> ${visible(one.Value)}
-        ${this.readOnly ? nothing : html`<button class="md-link" aria-label=${`Remove the tag ${visible(one.Key)}`} @click=${() => this.change("UntagResource", { ResourceArn: table.TableArn, TagKeys: [one.Key] }, { title: `Remove the tag ${visible(one.Key)}?`, lost: [`Its value: ${visible(one.Value)}`], verb: "Remove tag" })}>Remove…</button>`}</li>`)}</ul>` : html`<p class="dim">No tag.</p>`}
+        ${this.readOnly ? nothing : html`<button class="md-link" aria-label=${`Remove the tag ${visible(one.Key)}`} @click=${() => this.change("UntagResource", { ResourceArn: table.TableArn, TagKeys: [one.Key] }, { title: `Remove the tag ${visible(one.Key)}?`, lost: [`Its value: ${visible(one.Value)}`], verb: "Remove tag" })}>Remove…</button>`}</li>`)}</ul>` : html`<p class="dim">${this.tagsDenied ? `Tags: ${NOT_SHOWN}` : "No tag."}</p>`}
       ${this.readOnly ? nothing : html`<form class="mf-line" @submit=${(event) => { event.preventDefault(); this.setTag(tag); }}>
         <label>Key <input required .value=${tag.key} @input=${(event) => { tag.key = event.target.value; }}></label><label>Value <input .value=${tag.value} @input=${(event) => { tag.value = event.target.value; }}></label><button class="md-button">Add tag</button></form>`}</div>`;
   }
