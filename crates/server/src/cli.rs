@@ -5,8 +5,12 @@ use std::process::ExitCode;
 use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::commands::access::AccessArguments;
+use crate::commands::audit::AuditArguments;
 use crate::commands::credentials::CredentialArguments;
-use crate::commands::{self, about, access, copy, credentials, destinations, health_check, triggers, verify};
+use crate::commands::{
+    self, about, access, audit, copy, credentials, destinations, encryption, global, health_check, triggers,
+    verify,
+};
 use crate::process::failure::Failure;
 use crate::settings::arguments::ServeArguments;
 use crate::settings::config::Config;
@@ -37,6 +41,7 @@ enum Command {
     Credentials(CredentialArguments),
     /// Say who may do what: apply, export and check users and policies, and explain decisions.
     Access(Box<AccessArguments>),
+    Audit(AuditArguments),
     /// Check, convert and compare data models.
     Model(model::ModelArguments),
     Simulate(model::SimulateArguments),
@@ -51,9 +56,11 @@ enum Command {
     Migrate(Box<migrate::MigrateArguments>),
     Triggers(triggers::TriggersArguments),
     Destinations(destinations::DestinationsArguments),
+    Global(global::GlobalArguments),
     Jobs(backup::jobs::JobsArguments),
-    Copy(copy::CopyArguments),
+    Copy(Box<copy::CopyArguments>),
     Verify(verify::VerifyArguments),
+    Encryption(Box<encryption::EncryptionArguments>),
     Health(health_check::HealthArguments),
     Mcp(Box<mcp::McpArguments>),
     /// Benchmark one or more DynamoDB endpoints, interleaved.
@@ -72,6 +79,7 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode, Failure> {
         Some(Command::Serve(arguments)) => serve::run(Config::merge(*arguments)?, &Cli::command()),
         Some(Command::Credentials(arguments)) => credentials::run(&arguments),
         Some(Command::Access(arguments)) => return access::run(*arguments),
+        Some(Command::Audit(arguments)) => audit::run(arguments),
         Some(Command::Model(arguments)) => model::run(&arguments),
         Some(Command::Simulate(arguments)) => model::run_simulation(&arguments),
         Some(Command::Data(arguments)) => data::run(&arguments),
@@ -84,9 +92,11 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode, Failure> {
         Some(Command::Migrate(arguments)) => migrate::run(&arguments),
         Some(Command::Triggers(arguments)) => triggers::run(&arguments),
         Some(Command::Destinations(arguments)) => destinations::run(&arguments),
+        Some(Command::Global(arguments)) => global::run(&arguments),
         Some(Command::Jobs(arguments)) => backup::jobs::run(&arguments),
         Some(Command::Copy(arguments)) => copy::run(&arguments),
         Some(Command::Verify(arguments)) => return verify::run(&arguments),
+        Some(Command::Encryption(arguments)) => encryption::run(*arguments),
         Some(Command::Health(arguments)) => health_check::run(&arguments),
         Some(Command::Mcp(arguments)) => mcp::run(*arguments),
         Some(Command::Bench(arguments)) => commands::bench::run(&arguments),

@@ -1,5 +1,5 @@
 //! Connections without sockets, for fuzz targets: bytes in, the bytes of the responses out. And what the
-//! processes for calls on models execute, in this process.
+//! processes for calls on models execute, in this process; and the tokens of sessions.
 //!
 //! It does not know what a valid response is.
 
@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use keywright_engine::{EngineConfig, Env as _, Lane};
+use keywright_objects::S3Settings;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::runtime::Runtime;
 use tokio::sync::{mpsc, watch};
@@ -18,16 +19,21 @@ use crate::connection::hosts::AllowedHosts;
 use crate::connection::listener::{self, Serving};
 use crate::http::auth::Authenticator;
 use crate::http::request_rates::RequestRates;
+use crate::http::sessions::Sessions;
 use crate::http::web_guard::{HostCheck, Origins, WebGuard};
 use crate::http::{Service, ServiceParts};
 use crate::limits::{self, Limits, PerAddress};
 use crate::mcp;
 use crate::process::foreign;
 use crate::storage::backend::Backend;
+use crate::storage::copies::BackupStore;
 use crate::storage::database::Database;
+use crate::storage::encryption::backup_keys::BackupForm;
 use crate::studio::{self, Api, ModelsIn, StoredIn, Studio, StudioConfig, Surroundings};
 
 const START: &str = "manual@2026-11-27T16:00:00Z";
+/// The key of the sessions.
+const TOKEN_KEY: [u8; 32] = [7; 32];
 const MIB: usize = 1024 * 1024;
 const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 /// Bytes that wait in each direction of a connection.
@@ -55,6 +61,21 @@ const TOOLS: [&str; 4] = ["model_format", "model_check", "model_cost", "model_ex
 pub fn tool(folder: &Path, choice: u8, arguments: &[u8]) -> Result<String, String> {
     let tool = TOOLS.get(usize::from(choice) % TOOLS.len()).copied().unwrap_or_default();
     mcp::execute(folder, tool, arguments)
+}
+
+/// Opens a text as the token of an access key. It was not sealed under this key, so nothing opens.
+pub fn opens(access_key_id: &str, token: &str) -> bool {
+    Sessions::new(&TOKEN_KEY).open(access_key_id, token).is_some()
+}
+
+/// Opens a token that any bytes were sealed in, as bytes that an older or newer server has sealed. Whether it
+/// is a session, and whether the same one after it was written and opened again.
+pub fn session(access_key_id: &str, sealed: &[u8]) -> Option<bool> {
+    let sessions = Sessions::new(&TOKEN_KEY);
+    let session = sessions.open(access_key_id, &sessions.seal(access_key_id, sealed.to_vec()))?;
+    let access = sessions.begin(&session);
+    let again = sessions.open(&access.access_key_id, &access.token);
+    Some(again.is_none_or(|again| again == session))
 }
 
 /// Executes a light call of the studio on models, and returns its answer, be it a refusal.
@@ -92,7 +113,8 @@ impl Fuzzed {
         });
         let parts = ServiceParts {
             database: Arc::new(database),
-            backups: Arc::default(),
+            backups: Arc::new(BackupStore::new((None, S3Settings::default()), (BackupForm::Plain, None))),
+            kms: None,
             targets: Arc::default(),
             deliveries: Arc::default(),
             lane,
@@ -108,7 +130,9 @@ impl Fuzzed {
             limits: limits(),
             rates: RequestRates::new(&[]),
             request_log: None,
+            audit: None,
             clock: Some(Desk { clock, moves }),
+            simulation: None,
         };
         let service = Arc::new(Service::new(parts, stopping.clone()));
         let api: Arc<dyn Api> = service.clone();
@@ -124,6 +148,7 @@ impl Fuzzed {
             storage: StoredIn { kind: "memory", place: "memory".to_owned() },
             limits: limits(),
             version: "",
+            model_form: Arc::new(studio::PlainFiles::default()),
         };
         let studio = {
             let _within = runtime.enter();

@@ -4,13 +4,16 @@
 //!
 //! A module imports only from layers to its left; modules joined by a comma are independent of each other.
 //!
-//! Layers: limits, clock, outgoing < storage < targets, deliveries < http < management < settings < client,
-//! jobs, destinations, triggers < data < backup, migrate, transfer < model < mcp < commands < serve < cli
+//! Layers: limits, clock, outgoing < kms, simulation < storage < targets, deliveries, audit < http <
+//! management < settings < client, jobs, destinations, triggers < data < backup, migrate, transfer <
+//! model < mcp < commands < serve < cli
 //!
 //! - `limits`: the server's bounds; `clock`: the database's time; `outgoing`: requests to other servers.
+//! - `kms`: calls of a key management service; `simulation`: faults between regions.
 //! - `storage`: the stores, the database over one of them, what watches it, the backup store, the buckets
 //!   that requests may name, files that only their owner may read.
-//! - `targets`: where triggers may send records; `deliveries`: what this process delivers for them.
+//! - `targets`: where triggers may send records; `deliveries`: what this process delivers for them; `audit`:
+//!   the log of who did what.
 //! - `http`: a request of the API from head to response.
 //! - `management`: metrics and health on a port of their own.
 //! - `settings`: flags, variables and file become what the parts below ask for.
@@ -22,6 +25,7 @@
 //! - `commands`: the small commands; `serve`: the server as a whole; `cli`: which command runs.
 
 mod access;
+mod audit;
 mod backup;
 mod cli;
 mod client;
@@ -34,6 +38,7 @@ mod destinations;
 pub mod fuzz;
 mod http;
 mod jobs;
+mod kms;
 mod limits;
 mod management;
 mod mcp;
@@ -42,6 +47,7 @@ mod model;
 mod outgoing;
 mod serve;
 mod settings;
+mod simulation;
 mod storage;
 mod targets;
 mod transfer;

@@ -20,6 +20,13 @@ const MIB: usize = 1024 * KIB;
 pub(crate) const DRAIN_SECONDS_MAX: u64 = 30;
 /// Time limit of writes after the drain. Then the database is left as after a crash.
 pub(crate) const CHANGES_SECONDS_MAX: u64 = 5;
+/// Time limit of the last writes of the audit log.
+pub(crate) const AUDIT_FINISH_SECONDS_MAX: u64 = 5;
+
+// Simulation
+
+/// Rules of a simulation. Each delivery looks at them all.
+pub(crate) const SIMULATION_RULES_MAX: usize = 100;
 
 // Connections and descriptors
 
@@ -38,6 +45,31 @@ pub(crate) const STORE_SPARE_FILES: usize = 100;
 /// connections to the management port and the studio, and two pipes to each process for calls on models.
 pub(crate) const PROCESS_FILES: usize =
     24 + MANAGEMENT_CONNECTIONS_MAX + STUDIO_CONNECTIONS_MAX + 2 * MODEL_PROCESSES_MAX;
+
+// Audit log
+
+/// Requests whose records wait to be written. Further ones wait for a place.
+pub(crate) const AUDIT_QUEUE_MAX: usize = 1_024;
+/// Requests whose records are written as one group.
+pub(crate) const AUDIT_GROUP_MAX: usize = 256;
+/// Time between attempts to write a log that could not be written.
+pub(crate) const AUDIT_RETRY_MS: u64 = 1_000;
+/// A file of the log is closed before it becomes larger, and compressed.
+pub(crate) const AUDIT_FILE_BYTES_MAX: u64 = 64 * 1024 * 1024;
+/// Longer bodies are not read for their records.
+pub(crate) const AUDIT_BODY_BYTES_MAX: usize = MIB;
+/// Parameters of a record, as `CloudTrail` has them.
+pub(crate) const AUDIT_PARAMETER_BYTES_MAX: usize = 100 * KIB;
+/// A longer line is no record.
+pub(crate) const AUDIT_LINE_BYTES_MAX: usize = 4 * MIB;
+/// Records that are searched for the newest changes of a table, uncompressed. It takes up to a second.
+pub(crate) const AUDIT_SEARCHED_BYTES_MAX: u64 = 128 * 1024 * 1024;
+/// Changes that an answer has.
+pub(crate) const AUDIT_CHANGES_MAX: usize = 20;
+/// Names of each kind that `keywright audit` keeps to propose them.
+pub(crate) const AUDIT_NAMES_MAX: usize = 1_000;
+/// Tables that a record names.
+pub(crate) const AUDIT_RESOURCES_MAX: usize = 100;
 
 // Bodies
 

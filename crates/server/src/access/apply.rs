@@ -6,7 +6,7 @@ use keywright_access::file::{Secret, Step};
 
 use super::iam::Iam;
 use crate::process::failure::Failure;
-use crate::process::io_fault::failed;
+use crate::storage::private_file;
 
 /// A secret. Paths are those of a file in this folder.
 pub(crate) fn secret(secret: &Secret, folder: &Path) -> Result<String, Failure> {
@@ -16,7 +16,11 @@ pub(crate) fn secret(secret: &Secret, folder: &Path) -> Result<String, Failure> 
             .map_err(|_| Failure::new(format!("the environment variable {name} has no secret: set it")))?,
         Secret::File(path) => {
             let path = folder.join(path);
-            std::fs::read_to_string(&path).map_err(failed("read the secret in", &path))?
+            let fault =
+                |fault: &str| Failure::new(format!("cannot read the secret in {}: {fault}", path.display()));
+            private_file::read(&path)
+                .map_err(|text| fault(&text))?
+                .ok_or_else(|| fault("it does not exist"))?
         }
     };
     Ok(text.trim().to_owned())
@@ -41,7 +45,7 @@ pub(crate) async fn take(iam: &mut impl Iam, steps: &[Step], say: impl Fn(&str))
     for (done, step) in steps.iter().enumerate() {
         iam.call(step.operation, &step.members).await.map_err(|fault| {
             Failure::new(format!(
-                "cannot {}: {fault} ({done} of {} changes are made: correct the file and apply it again)",
+                "cannot {}: {fault} ({done} of {} changes are made: remove the cause and apply the file again)",
                 step.text,
                 steps.len()
             ))

@@ -7,7 +7,7 @@ use keywright_wire::{
     IdentityApi, IdentityRequest, identity_form, read_identity, read_identity_response, render_iam,
 };
 
-use crate::client::endpoint::Client;
+use crate::client::endpoint::{Client, Refusal};
 use crate::process::failure::Failure;
 use crate::storage::any_store::AnyStore;
 
@@ -59,9 +59,23 @@ impl Iam for Client {
     }
 }
 
-/// The account of a client's keys.
-pub(crate) async fn account_of(client: &mut Client) -> Result<String, Failure> {
+/// Whose a client's key is.
+pub(crate) struct Identity {
+    pub(crate) account: String,
+    pub(crate) arn: String,
+}
+
+/// Whose the key of a client is.
+pub(crate) async fn identity_of(client: &mut Client) -> Result<Identity, Refusal> {
     let identity = client.identity(IdentityApi::Sts, "GetCallerIdentity", &[]).await?;
-    let account = identity.text_of("Account").ok().flatten();
-    account.ok_or_else(|| Failure::new("GetCallerIdentity: the response has no account"))
+    let member = |name: &str| {
+        let text = identity.text_of(name).ok().flatten();
+        text.ok_or_else(|| format!("GetCallerIdentity: the response has no {name}"))
+    };
+    Ok(Identity { account: member("Account")?, arn: member("Arn")? })
+}
+
+/// The account of a client's key.
+pub(crate) async fn account_of(client: &mut Client) -> Result<String, Failure> {
+    Ok(identity_of(client).await?.account)
 }

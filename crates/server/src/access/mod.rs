@@ -1,8 +1,8 @@
 //! Files of users: applied to a server's account, and made of it.
 //!
 //! - `iam`: calls of IAM, to the engine of this process or to an endpoint.
-//! - `account`: what an account has, by such calls. `apply`: makes it as a file says. `start`: applies a file
-//!   before a server listens.
+//! - `account`: what an account has, by such calls. `apply`: makes it as a file says. `secrets`: which
+//!   secrets of a file differ. `start`: applies a file before a server listens.
 //! - `scene`: one request with the policies that bind it, to explain.
 //!
 //! What a file says and which calls make an account so is the crate `access`'s.
@@ -11,6 +11,7 @@ pub(crate) mod account;
 pub(crate) mod apply;
 pub(crate) mod iam;
 pub(crate) mod scene;
+pub(crate) mod secrets;
 pub(crate) mod start;
 
 use std::path::Path;

@@ -3,41 +3,39 @@
 //! Whose policies and which tables there are, its makers say; what a request needs, and what conditions see
 //! of it, the same code says as for requests that are served.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::Arc;
 
 use keywright_access::action::{Action, Verb};
 use keywright_access::arn::{Arn, Target};
 use keywright_access::context::{Context, Known, Value};
 use keywright_access::decide::Question;
-use keywright_access::document::PolicyKind;
+use keywright_access::document::{Document, PolicyKind};
 use keywright_access::explain::explain;
-use keywright_access::file::{Entity, Principals};
+use keywright_access::file::Principals;
 use keywright_access::needs::{Scope, needs};
-use keywright_access::policies::{Policies, Policy, compiled_policy};
-use keywright_access::principal::{Named, Principal};
+use keywright_access::policies::{Policies, Policy};
+use keywright_access::principal::Principal;
 use keywright_engine::{Addressed, built_in_policy};
 use keywright_semantics::iam::names::{IamArn, Kind};
 use keywright_semantics::operation::Operation;
 use keywright_semantics::partiql::Statement;
 use keywright_semantics::request::TableRef;
+use keywright_semantics::schema::KeySchema;
 use keywright_semantics::touches::Touches;
 use keywright_wire::{GivenTags, shape};
 
 use crate::http::judgement::enclosing;
 use crate::http::second_look::{self, Surroundings};
 use crate::process::failure::Failure;
-
-/// What stands for the id of a user or role, which files do not have.
-const NO_ID: &str = "UNKNOWN";
+use crate::process::io_fault::failed;
 
 /// A table that a request may name.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TableFacts {
-    /// The attributes of its partition key.
-    pub(crate) partition: Vec<String>,
-    /// The same of its indexes.
-    pub(crate) indexes: BTreeMap<String, Vec<String>>,
+    pub(crate) key: Option<KeySchema>,
+    pub(crate) indexes: BTreeMap<String, KeySchema>,
     pub(crate) tags: Vec<(String, String)>,
     pub(crate) policy: Option<Arc<Policy>>,
 }
@@ -47,8 +45,8 @@ pub(crate) struct TableFacts {
 pub(crate) enum Tables {
     /// Those of a server.
     Known(BTreeMap<String, TableFacts>),
-    /// All have a partition key of these attributes, and so have their indexes.
-    Any(Vec<String>),
+    /// All have this key, and so have their indexes; none if it is not known.
+    Any(Option<KeySchema>),
 }
 
 /// Who asks: the account itself, a user, or a session of a role.
@@ -56,6 +54,9 @@ pub(crate) struct Asking {
     principal: Principal,
     identity: Vec<Arc<Policy>>,
     boundary: Option<Arc<Policy>>,
+    /// Those of the session alone.
+    session: Vec<Arc<Policy>>,
+    is_session: bool,
 }
 
 /// One request to explain.
@@ -84,13 +85,9 @@ fn named(text: &str) -> Option<(Kind, &str)> {
     }
 }
 
+/// The document of a managed policy.
 fn managed(principals: &Principals, account: &str, arn: &str) -> Result<String, Failure> {
-    let own = principals.policies.values().find(|policy| policy.arn(account) == arn);
-    let text = own.map(|policy| policy.document.text());
-    let text = text.or_else(|| built_in_policy(arn).map(str::to_owned));
-    text.ok_or_else(|| {
-        Failure::new(format!("there is no policy {arn}: add it to the file, or correct its ARN"))
-    })
+    principals.managed_text(account, arn, &built_in_policy).map_err(|fault| Failure::new(fault.to_string()))
 }
 
 impl Asking {
@@ -101,7 +98,13 @@ impl Asking {
         (account, session): (&str, &str),
     ) -> Result<Self, Failure> {
         if text == "root" {
-            return Ok(Self { principal: Principal::root(account), identity: Vec::new(), boundary: None });
+            return Ok(Self {
+                principal: Principal::root(account),
+                identity: Vec::new(),
+                boundary: None,
+                session: Vec::new(),
+                is_session: false,
+            });
         }
         let (kind, name) = named(text).ok_or_else(|| {
             Failure::new(format!(
@@ -112,41 +115,42 @@ impl Asking {
         let entity = entity.ok_or_else(|| {
             Failure::new(format!("there is no {} called {name}: correct --principal", kind.word()))
         })?;
-        let path = Named { path: entity.path.as_deref().unwrap_or("/"), name: &entity.name };
-        let id = entity.id.as_deref().unwrap_or(NO_ID);
-        let principal = match kind {
-            Kind::Role => Principal::session(account, path, id, session),
-            _ => Principal::user(account, path, id),
-        };
-        let tags = entity.tags.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
-        let groups = entity.groups.iter().filter_map(|group| principals.entity(Kind::Group, group));
-        let mut identity = Vec::new();
-        for holder in groups.chain([entity]) {
-            identity.extend(policies_of(holder, principals, account)?);
-        }
-        let boundary = entity.boundary.as_ref().map(|named| {
-            let arn = principals.policy_arn(account, named);
-            Ok::<_, Failure>(compiled_policy(
-                &arn,
-                &managed(principals, account, &arn)?,
-                PolicyKind::Boundary,
-            ))
-        });
-        Ok(Self { principal: principal.with_tags(tags), identity, boundary: boundary.transpose()? })
+        let bound = principals.bound(entity, account, &built_in_policy);
+        let bound = bound.map_err(|fault| Failure::new(fault.to_string()))?;
+        Ok(Self {
+            principal: entity.principal(account, session),
+            identity: bound.identity,
+            boundary: bound.boundary,
+            session: Vec::new(),
+            is_session: kind == Kind::Role,
+        })
     }
-}
 
-fn policies_of(holder: &Entity, principals: &Principals, account: &str) -> Result<Vec<Arc<Policy>>, Failure> {
-    let owner = format!("{} {}", holder.kind.word(), holder.name);
-    let inline = holder.inline.iter().map(|(name, document)| {
-        Ok(compiled_policy(&format!("{name} of {owner}"), &document.text(), PolicyKind::Identity))
-    });
-    let attached = holder.attached.iter().map(|named| {
-        let arn = principals.policy_arn(account, named);
-        let text = managed(principals, account, &arn)?;
-        Ok(compiled_policy(&format!("{arn}, attached to {owner}"), &text, PolicyKind::Identity))
-    });
-    inline.chain(attached).collect()
+    /// The same in a session that these policies narrow: documents in files, and ARNs of managed policies.
+    pub(crate) fn narrowed(
+        mut self,
+        given: &[String],
+        principals: &Principals,
+        account: &str,
+    ) -> Result<Self, Failure> {
+        if !given.is_empty() && !self.is_session {
+            return Err(Failure::new(
+                "--session-policy is for sessions of roles: write --principal role/NAME",
+            ));
+        }
+        let policy = |given: &String| {
+            let text = if given.starts_with("arn:") {
+                managed(principals, account, given)?
+            } else {
+                std::fs::read_to_string(given).map_err(failed("read the session policy", Path::new(given)))?
+            };
+            Document::parse(&text, PolicyKind::Session)
+                .map(|document| Arc::new(Policy::new(given.as_str(), document)))
+                .map_err(|fault| Failure::new(format!("the session policy {given} is not valid: {fault}")))
+        };
+        self.session = given.iter().map(policy).collect::<Result<_, _>>()?;
+        Ok(self)
+    }
 }
 
 /// What conditions see of a request's head, and the names of keys.
@@ -155,20 +159,27 @@ struct Around<'s> {
     given: &'s GivenTags,
 }
 
-impl Surroundings for Around<'_> {
-    fn partition_names(&self, table: &TableRef, index: Option<&str>) -> Option<Vec<String>> {
+impl Around<'_> {
+    /// The key of a table or index.
+    fn key(&self, table: &TableRef, index: Option<&str>) -> Option<&KeySchema> {
         match &self.scene.tables {
-            Tables::Any(partition) => (!partition.is_empty()).then(|| partition.clone()),
+            Tables::Any(key) => key.as_ref(),
             Tables::Known(tables) => {
                 let table = tables.get(&table.name)?;
-                index.map_or(Some(&table.partition), |index| table.indexes.get(index)).cloned()
+                index.map_or(table.key.as_ref(), |index| table.indexes.get(index))
             }
         }
     }
+}
 
-    /// The types of keys are not known here, so what depends on the keys of statements stays open.
-    fn addressed(&self, _statement: &Statement) -> Option<Addressed> {
-        None
+impl Surroundings for Around<'_> {
+    fn partition_names(&self, table: &TableRef, index: Option<&str>) -> Option<Vec<String>> {
+        let key = self.key(table, index)?;
+        Some(key.partition.iter().map(|attribute| attribute.name.clone()).collect())
+    }
+
+    fn addressed(&self, statement: &Statement) -> Option<Addressed> {
+        Some(Addressed::of(self.key(statement.table(), statement.key_index())?, statement))
     }
 
     fn context(&self) -> Context<'_> {
@@ -179,6 +190,14 @@ impl Surroundings for Around<'_> {
             .with(Known::CurrentTime, Value::one(self.scene.now.1.as_str()))
             .with(Known::TagKeys, Value::Many(keys))
             .with_request_tags(&self.given.tags);
+        let context = if self.scene.asking.is_session {
+            // A session that begins now, as none can begin with a second factor.
+            context
+                .with(Known::TokenIssueTime, Value::one(self.scene.now.1.as_str()))
+                .with(Known::MultiFactorAuthPresent, Value::one("false"))
+        } else {
+            context
+        };
         self.scene
             .context
             .iter()
@@ -195,13 +214,17 @@ impl Surroundings for Around<'_> {
 pub(crate) struct Report {
     pub(crate) lines: Vec<String>,
     pub(crate) is_denied: bool,
+    /// Keys of a connection that statements ask for.
+    missing: BTreeSet<&'static str>,
 }
 
 impl Scene {
     /// Explains a request of this body: each right that it needs, and what each statement says of it.
     pub(crate) fn explain(&self, body: &[u8]) -> Result<Report, Failure> {
-        let refused = |error: &keywright_semantics::error::Error| {
-            Failure::new(format!("the request is not valid: {}", error.message))
+        let name = self.operation.name();
+        let refused = |error: &keywright_semantics::error::Error| match error.message.as_str() {
+            "" => Failure::new(format!("the request is not JSON with the parameters of {name}")),
+            message => Failure::new(format!("the request is not valid: {message}")),
         };
         let shaped = shape(self.operation, body).map_err(|error| refused(&error))?;
         let (touches, given) = (shaped.touches(), shaped.given_tags());
@@ -228,6 +251,14 @@ impl Scene {
         if report.lines.is_empty() {
             report.lines.push("the request needs no right".to_owned());
         }
+        if let Ok(body) = serde_json::from_slice(body) {
+            self.note_keys(&body, &mut report.lines);
+        }
+        for key in std::mem::take(&mut report.missing) {
+            report.lines.push(format!(
+                "{key} has no value here, as no connection is made: give it with --context {key}=VALUE"
+            ));
+        }
         Ok(report)
     }
 
@@ -240,15 +271,51 @@ impl Scene {
             let policies = Policies {
                 identity: &self.asking.identity,
                 boundary: self.asking.boundary.as_deref(),
-                session: &[],
+                session: &self.asking.session,
                 resource: table.and_then(|table| table.policy.as_deref()),
             };
             let (action, target) = (Action::Served(need.verb), &need.target);
             let question = Question { principal: &self.asking.principal, action, target, context: &context };
             let explanation = explain(&question, &policies);
+            report.missing.extend(&explanation.missing);
             report.is_denied |= !explanation.decision.is_allowed();
             report.lines.push(format!("{} on {}", need.verb, need.target));
             report.lines.extend(explanation.to_string().lines().map(|line| format!("  {line}")));
+        }
+    }
+
+    /// Notes each key in a request that lacks an attribute of its table's key: rights do not depend on it,
+    /// and the request is refused all the same.
+    fn note_keys(&self, body: &serde_json::Value, lines: &mut Vec<String>) {
+        use serde_json::Value;
+        let members = match body {
+            Value::Object(members) => members,
+            Value::Array(elements) => return elements.iter().for_each(|one| self.note_keys(one, lines)),
+            _ => return,
+        };
+        let given =
+            ["Key", "Item"].into_iter().find_map(|name| Some((name, members.get(name)?.as_object()?)));
+        let table = members.get("TableName").and_then(Value::as_str).map(table_name);
+        if let (Some(table), Some((member, given))) = (table, given)
+            && let Some(key) = self.key_of(table)
+        {
+            let mut lacking = key.attributes().filter(|attribute| !given.contains_key(&attribute.name));
+            if let Some(attribute) = lacking.next() {
+                let name = &attribute.name;
+                lines.push(format!(
+                    "the {member} has no {name}, which is in the key of {table}: the request would be refused as not \
+                     valid"
+                ));
+            }
+        }
+        members.values().for_each(|value| self.note_keys(value, lines));
+    }
+
+    /// The key of a table, if it is known.
+    fn key_of(&self, table: &str) -> Option<&KeySchema> {
+        match &self.tables {
+            Tables::Any(key) => key.as_ref(),
+            Tables::Known(tables) => tables.get(table)?.key.as_ref(),
         }
     }
 
@@ -260,13 +327,17 @@ impl Scene {
     }
 }
 
+/// The name of a table that is named by its name or ARN.
+fn table_name(sent: &str) -> &str {
+    sent.rsplit_once(":table/").map_or(sent, |(_, name)| name)
+}
+
 /// The names of the tables that a request touches.
 pub(crate) fn tables(operation: Operation, body: &[u8]) -> Vec<String> {
     let Ok(shaped) = shape(operation, body) else { return Vec::new() };
     let touches = shaped.touches();
     let sent = touches.as_slice().iter().filter_map(|touch| touch.resource.table_as_sent());
-    let name = |sent: &str| sent.rsplit_once(":table/").map_or(sent, |(_, name)| name).to_owned();
-    let mut names: Vec<String> = sent.map(name).collect();
+    let mut names: Vec<String> = sent.map(|sent| table_name(sent).to_owned()).collect();
     names.sort();
     names.dedup();
     names

@@ -2,14 +2,17 @@
 
 use std::path::{Path, PathBuf};
 
-use keywright_access::file::{AccessFile, Prune, plan};
+use keywright_access::file::{AccessFile, Principals, Prune, left, plan};
 use keywright_engine::{AccountId, Caller, Namespace, Region};
+use keywright_semantics::iam::names::folded;
 use keywright_semantics::place::DEFAULT_ACCOUNT;
 
 use super::iam::InProcess;
 use super::{account, apply};
+use crate::client::listing::counted;
 use crate::http::credentials::CredentialFile;
 use crate::process::failure::Failure;
+use crate::process::foreign::inline;
 use crate::storage::database::Database;
 
 /// The region of calls that have none: principals belong to an account alone.
@@ -47,14 +50,49 @@ impl StartFile {
         };
         let Some(engine) = database.engine() else { return Err(failed(&"the store is not open")) };
         let account = self.file.account.as_deref().unwrap_or(DEFAULT_ACCOUNT);
+        self.check_holders(account, |id| engine.holder_of_key(id)).map_err(|fault| failed(&fault))?;
         self.check_secrets(|id| engine.find_key(id).map(|key| key.secret)).map_err(|fault| failed(&fault))?;
         let namespace = Namespace { account: AccountId::from(account), region: Region::stored(REGION) };
         let mut iam = InProcess { engine, caller: Caller::account(namespace) };
         let there = account::read(&mut iam).await.map_err(|fault| failed(&fault))?;
+        self.warn_of_more(account, &there);
         let steps = plan(&self.file, &there, account, Prune::Nothing).map_err(|fault| failed(&fault))?;
         let steps = apply::with_secrets(steps, &self.path).map_err(|fault| failed(&fault))?;
         let say = |text: &str| tracing::info!("access file: {text}");
         apply::take(&mut iam, &steps, say).await.map_err(|fault| failed(&fault))
+    }
+
+    /// Warns of users, policies and rights that the store has and the file does not name: they stay.
+    fn warn_of_more(&self, account: &str, there: &Principals) {
+        let Ok(left) = left(&self.file, there, account) else { return };
+        let (Some(first), shown) = (left.first(), self.path.display()) else { return };
+        let more = counted(u64::try_from(left.len()).unwrap_or(u64::MAX), "change");
+        tracing::warn!(
+            "access file: account {account} has more than {shown} names, and all of it stays in force: {more}, such \
+             as `{}`, would remove it. List them with `keywright access apply {shown} --prune --dry-run`",
+            inline(first)
+        );
+    }
+
+    /// Refuses the id of a key that another user has: someone who may make keys can have chosen it before.
+    fn check_holders(
+        &self,
+        account: &str,
+        holder: impl Fn(&str) -> Option<(AccountId, String)>,
+    ) -> Result<(), Failure> {
+        for user in self.file.principals.entities.values() {
+            for id in user.keys.keys() {
+                let Some((of, name)) = holder(id) else { continue };
+                if of.as_str() != account || folded(&name) != folded(&user.name) {
+                    return Err(Failure::new(format!(
+                        "users.{}.keys: the user {name} of account {of} has the key {id} already: write another id, or \
+                         delete that key with `aws iam delete-access-key` on a server without this key in its file",
+                        user.name
+                    )));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Refuses a key whose secret in the store differs. One whose secret cannot be read now is not compared.
@@ -66,8 +104,9 @@ impl StartFile {
                 let named = key.secret.as_ref().and_then(|secret| apply::secret(secret, folder).ok());
                 if named.is_some_and(|named| named != stored) {
                     return Err(Failure::new(format!(
-                        "users.{}.keys: the store has another secret for the key {id}: delete the key in the store, or \
-                         write one with another id",
+                        "users.{}.keys: the store has another secret for the key {id}: write that secret, a key with \
+                         another id, or delete the key with `aws iam delete-access-key` on a server without it in its \
+                         file",
                         user.name
                     )));
                 }

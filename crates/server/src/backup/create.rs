@@ -14,16 +14,20 @@ use keywright_archive::{
 };
 
 use super::database::{Database, Holds, holds};
-use super::place::{list, sentence};
+use super::place::{self, list, sentence};
 use super::table_argument::TableArgument;
 use crate::client::aws_settings::named_endpoint;
+use crate::client::confirm;
 use crate::client::endpoint::{Credentials, Endpoint};
 use crate::client::progress::Bar;
 use crate::client::time_argument::period;
 use crate::http::sets::{Begun, Ended, PageHead, Request, TableAnswer};
 use crate::process::failure::Failure;
 use crate::process::output;
+use crate::settings::encryption::FolderKeyArguments;
 use crate::settings::s3::S3Arguments;
+use crate::storage::encryption::backup_keys::{BackupForm, BackupKey, for_writing};
+use crate::storage::encryption::source::KeySource;
 
 /// Builds on the newest backup.
 const LATEST: &str = "latest";
@@ -54,10 +58,15 @@ pub(crate) struct CreateArguments {
     /// The data folder of a server that is stopped
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
+    /// Do not encrypt the backup, although a key is given or the server's folder is encrypted
+    #[arg(long)]
+    plain: bool,
     #[command(flatten)]
     credentials: Credentials,
     #[command(flatten)]
     s3: S3Arguments,
+    #[command(flatten)]
+    key: FolderKeyArguments,
 }
 
 /// A backup that an increment may build on.
@@ -81,27 +90,31 @@ pub(crate) fn run(arguments: &CreateArguments) -> Result<(), Failure> {
         .build()
         .map_err(|error| Failure::new(format!("cannot start the runtime: {error}")))?;
     runtime.block_on(async {
-        let place = open(arguments)?;
-        let mut database = database(arguments).await?;
-        let made = back_up(arguments, &place, &mut database).await;
+        let to = arguments.to.as_deref().unwrap_or_default();
+        Address::parse(to).map_err(|fault| Failure::new(format!("--to: {fault}")))?;
+        let key = arguments.key.source()?;
+        // A wrong key is found before a place is made.
+        let mut database = database(arguments, key.clone()).await?;
+        let made = match open(arguments, key.clone()).await {
+            Ok(place) => back_up(arguments, (&place, key.as_ref()), &mut database).await,
+            Err(fault) => Err(fault),
+        };
         let closed = database.close().await;
         made?;
         closed
     })
 }
 
-/// The place that the backup goes to.
-fn open(arguments: &CreateArguments) -> Result<Place, Failure> {
+/// The place that the backup goes to, in the form that it is to have.
+async fn open(arguments: &CreateArguments, key: Option<KeySource>) -> Result<Place, Failure> {
     let to = arguments.to.as_deref().unwrap_or_default();
-    let address = Address::parse(to).map_err(|fault| Failure::new(format!("--to: {fault}")))?;
-    let s3 = match address {
-        Address::Folder(_) => keywright_objects::S3Settings::default(),
-        Address::S3 { .. } => arguments.s3.settings()?,
-    };
-    Place::open(&address, &s3, Access::Create).map_err(|fault| Failure::new(sentence(&fault)))
+    let place = place::open(to, &arguments.s3, Access::Create)?;
+    let form = if arguments.plain { BackupForm::Plain } else { BackupForm::Encrypted };
+    let key = key.map(|source| BackupKey::new(source, arguments.data.clone()));
+    for_writing(place, form, key.as_ref()).await.map_err(place::unopened)
 }
 
-async fn database(arguments: &CreateArguments) -> Result<Database, Failure> {
+async fn database(arguments: &CreateArguments, key: Option<KeySource>) -> Result<Database, Failure> {
     let Some(folder) = &arguments.data else {
         let target = named_endpoint(arguments.endpoint.as_ref())
             .map_err(|fault| fault.advising("or --data DIR for the folder of a server that is stopped"))?;
@@ -111,10 +124,14 @@ async fn database(arguments: &CreateArguments) -> Result<Database, Failure> {
         return Err(Failure::new(format!("{} holds no database", folder.display()))
             .advising("write --data FOLDER, or --endpoint URL of a running server"));
     }
-    Database::folder(folder).await
+    Database::folder(folder, key).await
 }
 
-async fn back_up(arguments: &CreateArguments, place: &Place, database: &mut Database) -> Result<(), Failure> {
+async fn back_up(
+    arguments: &CreateArguments,
+    (place, key): (&Place, Option<&KeySource>),
+    database: &mut Database,
+) -> Result<(), Failure> {
     let earlier = match &arguments.since {
         None => BTreeMap::new(),
         Some(id) => earlier(&list(place).await?, id, place)?,
@@ -127,8 +144,12 @@ async fn back_up(arguments: &CreateArguments, place: &Place, database: &mut Data
         .map(|(id, earlier)| (id.clone(), earlier.summary.parts.stamp));
     let wish = Request::Begin { tables, parents: parents.collect() };
     let (begun, _): (Begun, _) = database.ask(&wish).await?;
+    warn_of_other_key(place, key, &begun);
     let mut made = Made::default();
-    let written = write(arguments, place, database, (&begun, &earlier), &mut made).await;
+    let written = match check_form(arguments, place, &begun) {
+        Ok(()) => write(arguments, place, database, (&begun, &earlier), &mut made).await,
+        Err(refused) => Err(refused),
+    };
     let set = begun.set.clone();
     if let Err(fault) = written {
         remove(place, &made).await;
@@ -152,6 +173,27 @@ async fn back_up(arguments: &CreateArguments, place: &Place, database: &mut Data
     }
     output::say(&summary(&begun.set, place, &made));
     Ok(())
+}
+
+/// Asks before tables of an encrypted folder are backed up without a key.
+fn check_form(arguments: &CreateArguments, place: &Place, begun: &Begun) -> Result<(), Failure> {
+    if arguments.plain || place.is_encrypted() || !begun.encrypted {
+        return Ok(());
+    }
+    confirm::confirm_plain("a backup without a key (--encryption-key-file FILE)")
+}
+
+/// Warns of a backup under another key than the server's: a key that was changed since may stand in a script.
+fn warn_of_other_key(place: &Place, key: Option<&KeySource>, begun: &Begun) {
+    let (Some(key), Some(of_server)) = (key, &begun.fingerprint) else { return };
+    if place.is_encrypted() && key.fingerprint().is_some_and(|own| own != *of_server) {
+        output::note(&format!(
+            "{} is not the master key of the server: only the key given here opens this backup. If the server's key was \
+             changed, run `keywright encryption rotate-master --backups {place} --encryption-key-file OLD \
+             --new-key-file NEW`, and give the new key from then on",
+            key.shown()
+        ));
+    }
 }
 
 /// For each table, the backup that an increment may build on.

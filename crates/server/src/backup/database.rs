@@ -18,14 +18,13 @@ use crate::http::{restores, sets};
 use crate::process::failure::Failure;
 use crate::storage::any_store::AnyStore;
 use crate::storage::backend::{Backend, Folder};
+use crate::storage::encryption::backup_keys::BackupForm;
+use crate::storage::encryption::folder::{FORMAT, Form};
+use crate::storage::encryption::source::KeySource;
 use crate::storage::private_file;
 
 const BACKUP: OwnCall = OwnCall { name: "Backup", path: sets::PATH };
 const RESTORE: OwnCall = OwnCall { name: "Restore", path: restores::PATH };
-/// What a folder of a database has; while it is made, and before.
-const FORMAT: &str = "FORMAT";
-const FORMAT_NEW: &str = "FORMAT.new";
-const LOCK: &str = "LOCK";
 
 /// A database that is open.
 pub(super) enum Database {
@@ -44,30 +43,22 @@ pub(super) enum Holds {
 /// What a folder holds; one that is not there holds nothing, and so does one whose database was being made
 /// when its program was killed.
 pub(super) fn holds(folder: &Path) -> Result<Holds, Failure> {
-    if folder.join(FORMAT).is_file() {
-        return Ok(Holds::Database);
-    }
-    if folder.join(FORMAT_NEW).is_file() {
-        return Ok(Holds::Nothing);
-    }
-    match std::fs::read_dir(folder) {
-        Ok(entries) => {
-            let is_lock = |entry: std::io::Result<std::fs::DirEntry>| {
-                entry.is_ok_and(|entry| entry.file_name() == LOCK)
-            };
-            Ok(if entries.into_iter().all(is_lock) { Holds::Nothing } else { Holds::OtherFiles })
-        }
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Holds::Nothing),
-        Err(error) => Err(crate::process::io_fault::cannot("read", folder, &error).into()),
-    }
+    let is_made = folder.join(FORMAT).is_file();
+    Ok(match Form::of(folder)? {
+        Form::Plain => Holds::Database,
+        Form::Encrypted if is_made => Holds::Database,
+        Form::New | Form::Encrypted => Holds::Nothing,
+        Form::Other => Holds::OtherFiles,
+    })
 }
 
 impl Database {
     /// Opens the database in a folder, which no server may use.
-    pub(super) async fn folder(path: &Path) -> Result<Self, Failure> {
+    pub(super) async fn folder(path: &Path, key: Option<KeySource>) -> Result<Self, Failure> {
         private_file::restrict_umask();
         let path: PathBuf = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-        let backend = Backend::Folder(Folder::new(path.clone(), LocalOptions::default()));
+        let backend = Backend::Folder(Box::new(Folder::new(path.clone(), LocalOptions::default(), key)));
+        tokio::task::block_in_place(|| backend.folder().map_or(Ok(()), Folder::unlock))?;
         let store = tokio::task::block_in_place(|| backend.open()).map_err(|fault| {
             fault.advising("with a server that runs over it, pass --endpoint URL instead")
         })?;
@@ -112,7 +103,8 @@ impl Database {
     ) -> Result<(A, Vec<Row>), Failure> {
         let answer = match self {
             Self::Folder { engine, .. } => {
-                let answered = sets::answer(engine, None, request).await;
+                // Who opened the folder knows its key.
+                let answered = sets::answer(engine, (None, sets::AtRest::Plain), request).await;
                 answered.map_err(|fault| refused(sets::refusal(fault)))?.into()
             }
             Self::Endpoint(client) => {
@@ -131,7 +123,9 @@ impl Database {
     ) -> Result<A, Failure> {
         let answer = match self {
             Self::Folder { engine, .. } => {
-                let answered = restores::answer(engine, None, request, rows).await;
+                // Whether the folder is encrypted was chosen before it was made.
+                let chosen = (None, BackupForm::Encrypted);
+                let answered = restores::answer(engine, chosen, request, rows).await;
                 answered.map_err(|fault| refused(restores::refusal(fault)))?.into()
             }
             Self::Endpoint(client) => {

@@ -7,7 +7,7 @@ use keywright_model::json::Json;
 
 use crate::client::endpoint::{Client, OwnCall, Refusal, block_on};
 use crate::client::endpoint_arguments::EndpointArguments;
-use crate::client::listing;
+use crate::client::listing::{self, counted};
 use crate::http::jobs::{PATH, Question, request};
 use crate::process::failure::Failure;
 use crate::process::foreign::inline;
@@ -15,7 +15,7 @@ use crate::process::timestamp;
 
 const CALL: OwnCall = OwnCall { name: "Jobs", path: PATH };
 
-/// The code of an import that did not take all records. Its message names a log that is not here.
+/// The code of an import that did not take all records.
 const NOT_IMPORTED: &str = "ItemValidationError";
 
 /// The pause between two looks at a job.
@@ -23,7 +23,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(250);
 /// Looks in succession that may find no server: it may be starting again.
 const MISSES_MAX: u32 = 10;
 
-/// List long work: restores, rollbacks, copies of backups, exports, imports
+/// List long work: restores, rollbacks, copies of backups, exports, imports, bulk puts
 ///
 /// Shows the jobs of the account and region that have not ended, and those that ended in the last 35 days.
 #[derive(Debug, Args)]
@@ -75,12 +75,20 @@ fn lines(job: &Json) -> Vec<String> {
     if job.get("waits-for").is_some() {
         lines.push(format!("    waits: {}", text("waits-for")));
     }
+    let errors = number("errors").unwrap_or_default();
     if let Some(error) = job.get("error") {
         let part = |name: &str| inline(error.str_at(name).unwrap_or_default()).into_owned();
-        lines.push(format!("    {}: {}", part("code"), part("message")));
-        if part("code") == NOT_IMPORTED {
-            lines.push(format!("    `keywright import errors {}` shows the errors", text("id")));
-        }
+        // The service's message names a log of CloudWatch, which is not here.
+        let message = if part("code") == NOT_IMPORTED {
+            "some records were not imported".to_owned()
+        } else {
+            part("message")
+        };
+        lines.push(format!("    {}: {message}", part("code")));
+    }
+    if errors > 0 {
+        let errors = counted(errors, "error");
+        lines.push(format!("    {errors}: `keywright import errors {}` shows them", text("id")));
     }
     lines
 }
@@ -137,9 +145,13 @@ mod tests {
             ]
         );
         let import = r#"{"id": "7-ab", "kind": "import", "table": "T", "state": "failed", "created": 0,
-            "error": {"code": "ItemValidationError", "message": "b"}}"#;
+            "errors": 2, "error": {"code": "ItemValidationError", "message": "look into CloudWatch"}}"#;
         let import = lines(&Json::parse(import).expect("JSON"));
-        assert_eq!(import[3], "    `keywright import errors 7-ab` shows the errors");
+        assert_eq!(import[2], "    ItemValidationError: some records were not imported");
+        assert_eq!(import[3], "    2 errors: `keywright import errors 7-ab` shows them");
+        let bulk = r#"{"id": "7-ab", "kind": "bulk-put", "table": "T", "state": "running", "errors": 1}"#;
+        let bulk = lines(&Json::parse(bulk).expect("JSON"));
+        assert_eq!(bulk.last().expect("a line"), "    1 error: `keywright import errors 7-ab` shows them");
         let waiting = r#"{"id": "7-ab", "kind": "seal", "table": "T", "state": "waiting", "created": 0,
             "waits-for": "cannot open /backups: no such folder"}"#;
         let waiting = lines(&Json::parse(waiting).expect("JSON"));

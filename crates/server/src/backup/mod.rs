@@ -16,7 +16,7 @@ mod difference;
 pub(crate) mod history;
 pub(crate) mod jobs;
 mod list;
-mod place;
+pub(crate) mod place;
 mod prune;
 pub(crate) mod restore;
 pub(crate) mod rollback;

@@ -14,6 +14,7 @@ use keywright_archive::{BackupPath, Chain, Listed, Listing, Place, SetState, Sta
 use super::database::{Database, Holds, holds};
 use super::place::{PlaceArguments, list, sentence, unknown};
 use super::table_argument::TableArgument;
+use crate::client::confirm;
 use crate::client::endpoint::{Credentials, Endpoint};
 use crate::client::listing::counted;
 use crate::client::progress::Bar;
@@ -22,6 +23,7 @@ use crate::http::hex::Hex;
 use crate::http::restores::{Aborted, Begun, Ended, FEED_BYTES, Fed, Request, TableAnswer};
 use crate::process::failure::Failure;
 use crate::process::output;
+use crate::settings::encryption::to_key_file;
 
 /// Memory for the chunks that are read.
 const CHUNKS_BYTES: u64 = 64 * 1024 * 1024;
@@ -51,6 +53,13 @@ pub(crate) struct RestoreArguments {
     /// Give the table this name
     #[arg(long = "as", value_name = "NAME", requires = "table")]
     new_name: Option<String>,
+    /// The key of the folder is in this file [default: the same key as that of the backup]
+    #[arg(long, value_name = "FILE", requires = "into")]
+    to_key_file: Option<PathBuf>,
+    /// Do not encrypt the folder, although the backup is encrypted; or, with --endpoint, do not ask whether a
+    /// server that does not encrypt may have the tables
+    #[arg(long, conflicts_with = "to_key_file")]
+    plain: bool,
     #[command(flatten)]
     credentials: Credentials,
 }
@@ -71,8 +80,8 @@ pub(crate) fn run(arguments: &RestoreArguments) -> Result<(), Failure> {
         .enable_all()
         .build()
         .map_err(|error| Failure::new(format!("cannot start the runtime: {error}")))?;
+    let place = arguments.place.open()?;
     runtime.block_on(async {
-        let place = arguments.place.open()?;
         let wanted = wanted(arguments, &list(&place).await?)?;
         let mut tables = Vec::with_capacity(wanted.len());
         for path in wanted {
@@ -84,7 +93,7 @@ pub(crate) fn run(arguments: &RestoreArguments) -> Result<(), Failure> {
         }
         let source = source(&tables);
         let mut database = database(arguments, &source).await?;
-        let restored = restore(&place, &mut database, (&tables, source)).await;
+        let restored = restore(arguments, &place, &mut database, (&tables, source)).await;
         let closed = database.close().await;
         let Ended { tables, items } = restored?;
         closed?;
@@ -232,7 +241,13 @@ async fn database(arguments: &RestoreArguments, source: &str) -> Result<Database
     if holds(folder)? == Holds::OtherFiles {
         return Err(occupied());
     }
-    let database = Database::folder(folder).await?;
+    let own = arguments.to_key_file.clone().map(to_key_file);
+    let key = match own {
+        _ if arguments.plain => None,
+        Some(own) => Some(own),
+        None => arguments.place.key.source()?,
+    };
+    let database = Database::folder(folder, key).await?;
     if database.has_tables() && !database.has_restore_of(source).await? {
         database.close().await?;
         return Err(occupied());
@@ -242,6 +257,7 @@ async fn database(arguments: &RestoreArguments, source: &str) -> Result<Database
 
 /// Restores the tables; what fails for good takes all of them with it.
 async fn restore(
+    arguments: &RestoreArguments,
     place: &Place,
     database: &mut Database,
     (tables, source): (&[Wanted], String),
@@ -250,8 +266,12 @@ async fn restore(
     if begun.resumed {
         output::note("going on with an unfinished restore");
     }
+    let filled = match check_form(arguments, place, &begun) {
+        Ok(()) => fill(place, database, tables, &begun.restore).await,
+        Err(refused) => Err(refused),
+    };
     let restore = begun.restore;
-    match fill(place, database, tables, &restore).await {
+    match filled {
         Ok(()) => database.restore(&Request::End { restore }, Vec::new()).await,
         Err(fault) => {
             // If the server is gone it drops the tables by itself, after an hour.
@@ -259,6 +279,14 @@ async fn restore(
             Err(fault)
         }
     }
+}
+
+/// Asks before tables of an encrypted backup go to a server that does not encrypt them.
+fn check_form(arguments: &RestoreArguments, place: &Place, begun: &Begun) -> Result<(), Failure> {
+    if arguments.plain || !place.is_encrypted() || begun.encrypted {
+        return Ok(());
+    }
+    confirm::confirm_plain_server(place)
 }
 
 async fn fill(

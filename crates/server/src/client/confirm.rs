@@ -2,6 +2,7 @@
 //! a variable that was set for something else must not lead to lost data. A command that changes many items
 //! at once asks in any case.
 
+use std::fmt::Display;
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 
 use super::aws_settings::Target;
@@ -17,25 +18,44 @@ enum Terminal {
 /// Asks unless the command line names the endpoint or it is this machine's. `change` says what the command
 /// does, as in `this replaces items of the table Orders`.
 pub(crate) fn confirm(target: &Target, change: &str) -> Result<(), Failure> {
-    let terminal = if io::stdin().is_terminal() && io::stderr().is_terminal() {
-        Terminal::There
-    } else {
-        Terminal::Missing
-    };
+    let terminal = if is_answered() { Terminal::There } else { Terminal::Missing };
     decide(target, change, terminal, ask)
 }
 
 /// Asks in any case: `change` cannot simply be taken back. Without a terminal the command line has to say
 /// --yes.
 pub(crate) fn confirm_always(target: &Target, change: &str) -> Result<(), Failure> {
-    let asked = format!("{change} at {}", target.endpoint);
-    if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
-        return Err(Failure::new(format!("{asked}: pass --yes if you mean it")));
+    confirm_here(&format!("{change} at {}", target.endpoint))
+}
+
+/// Asks before data of an encrypted folder is written where it is not encrypted.
+pub(crate) fn confirm_plain(what: &str) -> Result<(), Failure> {
+    consent(&format!("the data folder is encrypted, and {what} is not"), "--plain")
+}
+
+/// Asks before tables of encrypted backups go to a server whose data is not encrypted.
+pub(crate) fn confirm_plain_server(backups: impl Display) -> Result<(), Failure> {
+    consent(&format!("the backups in {backups} are encrypted, and the data of the server is not"), "--plain")
+}
+
+/// Asks before something is done on this machine. Without a terminal the command line has to say --yes.
+pub(crate) fn confirm_here(change: &str) -> Result<(), Failure> {
+    consent(change, "--yes")
+}
+
+/// Asks. Without a terminal the command line has to have the flag.
+fn consent(asked: &str, flag: &str) -> Result<(), Failure> {
+    if !is_answered() {
+        return Err(Failure::new(format!("{asked}: pass {flag} if you mean it")));
     }
     if is_yes(&ask(&format!("{asked}. Go on? [y/N] "))) {
         return Ok(());
     }
     Err(Failure::new("nothing was changed"))
+}
+
+fn is_answered() -> bool {
+    io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
 fn ask(question: &str) -> String {

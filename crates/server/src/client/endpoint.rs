@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io;
-use std::sync::Arc;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -22,13 +22,13 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::pki_types::ServerName;
-use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
 use super::endpoint_url::region;
-use crate::client::aws_settings;
+use crate::client::{aws_settings, tls};
 use crate::clock::endpoint as clock;
 use crate::http::find_table::Found;
 use crate::http::{branches, find_table};
+use crate::outgoing::deepest;
 use crate::process::environment;
 use crate::process::failure::Failure;
 use crate::process::foreign::inline;
@@ -72,6 +72,13 @@ const PATIENT_ATTEMPTS_MAX: u32 = 30;
 const PAUSE_MIN: Duration = Duration::from_millis(50);
 const PAUSE_MAX: Duration = Duration::from_secs(10);
 
+/// The key and secret of a client that is given none. A server without credentials takes any.
+const NO_KEY: &str = "local";
+
+/// What endpoints answer to a key that they do not know.
+const UNKNOWN_KEY: [&str; 2] = ["InvalidClientTokenId", "UnrecognizedClientException"];
+const GIVE_KEYS: &str = "no access key is given: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY";
+
 /// Errors after which the same request may succeed.
 const TEMPORARY: [&str; 6] = [
     "ProvisionedThroughputExceededException",
@@ -87,20 +94,26 @@ const TEMPORARY: [&str; 6] = [
 #[expect(clippy::doc_markdown, reason = "these are texts for a terminal")]
 pub(crate) struct Credentials {
     /// Access key that signs the requests
-    #[arg(long, value_name = "ID", env = "AWS_ACCESS_KEY_ID", default_value = "local")]
+    #[arg(long, value_name = "ID", env = "AWS_ACCESS_KEY_ID", default_value = NO_KEY)]
     access_key_id: String,
     /// Secret of the access key
     #[arg(
         long,
         value_name = "SECRET",
         env = "AWS_SECRET_ACCESS_KEY",
-        default_value = "local",
+        default_value = NO_KEY,
         hide_env_values = true
     )]
     secret_access_key: String,
     /// Session token of temporary credentials
     #[arg(long, value_name = "TOKEN", env = "AWS_SESSION_TOKEN", hide_env_values = true)]
     session_token: Option<String>,
+    /// Certificate (PEM) of this client, for an endpoint that asks for one
+    #[arg(long, value_name = "FILE", env = "KEYWRIGHT_CLIENT_CERTIFICATE")]
+    client_certificate: Option<PathBuf>,
+    /// Private key of that certificate (PEM)
+    #[arg(long, value_name = "FILE", env = "KEYWRIGHT_CLIENT_KEY")]
+    client_key: Option<PathBuf>,
     /// Region of the signature [default: AWS_REGION, AWS_DEFAULT_REGION, the region of the profile, else
     /// us-east-1]
     #[arg(long, value_name = "NAME", value_parser = region)]
@@ -116,7 +129,25 @@ impl Credentials {
     /// Credentials that do not come from the flags of this type.
     pub(crate) fn new(keys: (String, String), session_token: Option<String>, region: Option<String>) -> Self {
         let (access_key_id, secret_access_key) = keys;
-        Self { access_key_id, secret_access_key, session_token, region }
+        let (client_certificate, client_key) = (None, None);
+        Self { access_key_id, secret_access_key, session_token, client_certificate, client_key, region }
+    }
+
+    /// Whether connections with TLS show a certificate.
+    pub(crate) const fn has_certificate(&self) -> bool {
+        self.client_certificate.is_some()
+    }
+
+    /// How connections to the endpoint are secured; `None` without TLS.
+    fn security(&self, endpoint: &Endpoint) -> Result<Option<TlsConnector>, Failure> {
+        let pair = match (&self.client_certificate, &self.client_key) {
+            (None, None) => None,
+            (Some(certificate), Some(key)) => Some((certificate.as_path(), key.as_path())),
+            (Some(_), None) | (None, Some(_)) => {
+                return Err(Failure::new("--client-certificate FILE and --client-key FILE need each other"));
+            }
+        };
+        endpoint.secure.then(|| tls::connector(pair)).transpose()
     }
 }
 
@@ -222,6 +253,7 @@ pub(crate) struct Client {
     pub(crate) region: String,
     session_token: Option<String>,
     signer: Signer,
+    security: Option<TlsConnector>,
     sender: SendRequest<Full<Bytes>>,
     attempts_max: u32,
 }
@@ -230,13 +262,33 @@ impl Client {
     pub(crate) async fn connect(endpoint: &Endpoint, credentials: &Credentials) -> Result<Self, Failure> {
         let region = aws_settings::region(credentials.region.as_deref())?;
         let signer = Signer::new(&credentials.access_key_id, &credentials.secret_access_key, &region);
+        let security = credentials.security(endpoint)?;
         Ok(Self {
-            sender: connection(endpoint).await?,
+            sender: connection(endpoint, security.as_ref()).await?,
+            security,
             endpoint: endpoint.clone(),
             region,
             session_token: credentials.session_token.clone(),
             signer,
             attempts_max: ATTEMPTS_MAX,
+        })
+    }
+
+    /// The id of the key that signs the requests.
+    pub(crate) fn access_key_id(&self) -> &str {
+        self.signer.access_key_id()
+    }
+
+    /// A client of the same endpoint whose requests are signed with another key.
+    pub(crate) async fn with_key(&self, (id, secret): (&str, &str)) -> Result<Self, Failure> {
+        Ok(Self {
+            sender: connection(&self.endpoint, self.security.as_ref()).await?,
+            security: self.security.clone(),
+            endpoint: self.endpoint.clone(),
+            region: self.region.clone(),
+            session_token: None,
+            signer: Signer::new(id, secret, &self.region),
+            attempts_max: self.attempts_max,
         })
     }
 
@@ -273,7 +325,7 @@ impl Client {
                 Err(refusal) if refusal.cause == Cause::Silence => return Err(refusal),
                 Err(refusal) if refusal.kind.is_empty() => {
                     tokio::time::sleep(pause).await;
-                    if let Ok(sender) = connection(&self.endpoint).await {
+                    if let Ok(sender) = connection(&self.endpoint, self.security.as_ref()).await {
                         self.sender = sender;
                     }
                 }
@@ -334,7 +386,11 @@ impl Client {
         let (operation, text) = (call.name, String::from_utf8_lossy(&bytes));
         let answer = Json::parse(&text)
             .map_err(|fault| Failure::new(format!("{operation}: HTTP {status}, {fault}")))?;
-        if status == StatusCode::OK { Ok(answer) } else { Err(refusal_of(operation, &answer)) }
+        if status == StatusCode::OK {
+            Ok(answer)
+        } else {
+            Err(self.explained(refusal_of(operation, &answer)))
+        }
     }
 
     /// Sends one of our own calls, whose bodies are bytes, again while the endpoint is too busy for it or the
@@ -352,7 +408,7 @@ impl Client {
             let refusal = match answered {
                 Ok(Ok((StatusCode::OK, bytes))) => return Ok(bytes.into()),
                 Ok(Ok((status, bytes))) => match Json::parse(&String::from_utf8_lossy(&bytes)) {
-                    Ok(answer) => refusal_of(call.name, &answer),
+                    Ok(answer) => self.explained(refusal_of(call.name, &answer)),
                     Err(_) => return Err(format!("{}: HTTP {status}", call.name).into()),
                 },
                 Ok(Err(refusal)) => refusal,
@@ -363,7 +419,7 @@ impl Client {
                 return Err(refusal);
             }
             tokio::time::sleep(pause).await;
-            if is_broken && let Ok(sender) = connection(&self.endpoint).await {
+            if is_broken && let Ok(sender) = connection(&self.endpoint, self.security.as_ref()).await {
                 self.sender = sender;
             }
             pause *= 2;
@@ -403,7 +459,7 @@ impl Client {
         let (_status, answer) = self.answer_to(operation, request).await?;
         read_identity_response(&answer).map_err(|(kind, message)| {
             let text = if kind.is_empty() { message } else { format!("{kind}: {message}") };
-            Refusal { kind, ..Refusal::from(format!("{operation}: {text}")) }
+            self.explained(Refusal { kind, ..Refusal::from(format!("{operation}: {text}")) })
         })
     }
 
@@ -425,7 +481,7 @@ impl Client {
         let mut bytes = Vec::new();
         let stopped = |_| self.silent(operation, "nothing more of the response", SILENCE_TIME_MAX);
         while let Some(piece) = timeout(SILENCE_TIME_MAX, piece_of(&mut body)).await.map_err(stopped)? {
-            let piece = piece.map_err(|error| broke(&error))?;
+            let piece = piece.map_err(|error| broke(&self.broken(&error)))?;
             if bytes.len() + piece.len() > ANSWER_BYTES_MAX {
                 return Err(format!("{operation}: a response of more than {ANSWER_BYTES_MAX} bytes").into());
             }
@@ -438,16 +494,39 @@ impl Client {
     async fn pass(&mut self, request: Request<Full<Bytes>>) -> Result<Response<Incoming>, String> {
         // An endpoint may close after each response, or while nothing is asked of it.
         if self.sender.ready().await.is_err() {
-            self.sender = connection(&self.endpoint).await.map_err(|failure| failure.to_string())?;
+            self.sender = connection(&self.endpoint, self.security.as_ref())
+                .await
+                .map_err(|failure| failure.to_string())?;
         }
         let mut fault = match self.sender.try_send_request(request).await {
             Ok(response) => return Ok(response),
             Err(fault) => fault,
         };
         // What was not sent may be sent, also an operation that must not happen twice.
-        let Some(request) = fault.take_message() else { return Err(fault.into_error().to_string()) };
-        self.sender = connection(&self.endpoint).await.map_err(|failure| failure.to_string())?;
-        self.sender.send_request(request).await.map_err(|error| error.to_string())
+        let Some(request) = fault.take_message() else { return Err(self.broken(&fault.into_error())) };
+        self.sender = connection(&self.endpoint, self.security.as_ref())
+            .await
+            .map_err(|failure| failure.to_string())?;
+        self.sender.send_request(request).await.map_err(|error| self.broken(&error))
+    }
+
+    /// Why a connection gave no response, and what to do where that is known.
+    fn broken(&self, error: &hyper::Error) -> String {
+        let advice = if error.is_parse() && self.security.is_none() {
+            Some("the endpoint does not speak HTTP: if it has TLS, write https:// before its name")
+        } else {
+            tls::advice(error)
+        };
+        with_advice(deepest(error), advice)
+    }
+
+    /// A refusal of a key that nobody gave says how to give one.
+    fn explained(&self, mut refusal: Refusal) -> Refusal {
+        let is_unknown = UNKNOWN_KEY.contains(&refusal.kind.as_str());
+        if is_unknown && self.access_key_id() == NO_KEY {
+            refusal.text = with_advice(refusal.text, Some(GIVE_KEYS));
+        }
+        refusal
     }
 
     /// A signed request; `what` names it in errors.
@@ -512,6 +591,14 @@ fn refusal_of(operation: &str, answer: &Json) -> Refusal {
     Refusal { kind: kind.to_owned(), ..Refusal::from(text) }
 }
 
+/// A fault and what to do about it.
+fn with_advice(fault: String, advice: Option<&str>) -> String {
+    match advice {
+        Some(advice) => format!("{fault}: {advice}"),
+        None => fault,
+    }
+}
+
 /// The next bytes of a response; what comes after them is no body.
 async fn piece_of(body: &mut Incoming) -> Option<hyper::Result<Bytes>> {
     let frame = body.frame().await?;
@@ -519,40 +606,38 @@ async fn piece_of(body: &mut Incoming) -> Option<hyper::Result<Bytes>> {
 }
 
 /// Connects to an endpoint.
-async fn connection(endpoint: &Endpoint) -> Result<SendRequest<Full<Bytes>>, Failure> {
+async fn connection(
+    endpoint: &Endpoint,
+    security: Option<&TlsConnector>,
+) -> Result<SendRequest<Full<Bytes>>, Failure> {
     let late = |_| {
         let seconds = CONNECT_TIME_MAX.as_secs();
         format!("cannot connect to {endpoint}: it does not take a connection within {seconds} seconds")
     };
-    timeout(CONNECT_TIME_MAX, connect(endpoint)).await.map_err(late)?
+    timeout(CONNECT_TIME_MAX, connect(endpoint, security)).await.map_err(late)?
 }
 
-async fn connect(endpoint: &Endpoint) -> Result<SendRequest<Full<Bytes>>, Failure> {
+async fn connect(
+    endpoint: &Endpoint,
+    security: Option<&TlsConnector>,
+) -> Result<SendRequest<Full<Bytes>>, Failure> {
     let explain = |error: &dyn fmt::Display| format!("cannot connect to {endpoint}: {error}");
     let refused = |error: io::Error| explain(&Explained(&error));
     let tcp = TcpStream::connect((endpoint.host.as_str(), endpoint.port)).await.map_err(refused)?;
-    let stream: Box<dyn Stream> = if endpoint.secure {
-        let name = ServerName::try_from(endpoint.host.clone()).map_err(|error| explain(&error))?;
-        Box::new(connector()?.connect(name, tcp).await.map_err(refused)?)
-    } else {
-        Box::new(tcp)
+    let stream: Box<dyn Stream> = match security {
+        Some(connector) => {
+            let name = ServerName::try_from(endpoint.host.clone()).map_err(|error| explain(&error))?;
+            let failed =
+                |error: io::Error| explain(&with_advice(Explained(&error).to_string(), tls::advice(&error)));
+            Box::new(connector.connect(name, tcp).await.map_err(failed)?)
+        }
+        None => Box::new(tcp),
     };
     let (sender, connection) =
         http1::handshake(TokioIo::new(stream)).await.map_err(|error| explain(&error))?;
     // The sender reports errors; the driver's own result adds nothing.
     tokio::spawn(async move { drop(connection.await) });
     Ok(sender)
-}
-
-/// Trusts the system's certificate authorities.
-fn connector() -> Result<TlsConnector, Failure> {
-    let mut roots = RootCertStore::empty();
-    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-    if roots.is_empty() {
-        return Err(Failure::new("this system has no root certificates, which an https endpoint needs"));
-    }
-    let config = ClientConfig::builder().with_root_certificates(roots).with_no_client_auth();
-    Ok(TlsConnector::from(Arc::new(config)))
 }
 
 #[cfg(test)]

@@ -24,6 +24,11 @@ impl EndpointArguments {
         named_endpoint(self.endpoint.as_ref())
     }
 
+    /// Whether the connection shows a client certificate.
+    pub(crate) const fn has_certificate(&self) -> bool {
+        self.credentials.has_certificate()
+    }
+
     /// A connection to such an endpoint.
     pub(crate) async fn connect(&self, target: &Target) -> Result<Client, Failure> {
         Client::connect(&target.endpoint, &self.credentials).await

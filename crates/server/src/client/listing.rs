@@ -2,9 +2,10 @@
 
 use keywright_model::json::Json;
 
-use super::endpoint::{OwnCall, block_on};
+use super::endpoint::{Client, OwnCall, block_on};
 use super::endpoint_arguments::EndpointArguments;
 use crate::process::failure::Failure;
+use crate::process::foreign::inline;
 use crate::process::output;
 
 /// A list that an endpoint gives.
@@ -28,15 +29,34 @@ impl Listing {
         as_json: bool,
     ) -> Result<(), Failure> {
         let target = endpoint.target()?;
-        let mut found = block_on(async {
+        let found = block_on(async {
             let mut client = endpoint.connect(&target).await?;
-            Ok(client.call_again(self.call, &Json::Object(Vec::new())).await?)
+            let found = client.call_again(self.call, &Json::Object(Vec::new())).await?;
+            let Some(table) = table else { return Ok(found) };
+            let found = of_table(&found, self.member, table);
+            if found.get(self.member).is_none_or(|own| own.elements().is_empty()) {
+                check_table(&mut client, table).await?;
+            }
+            Ok(found)
         })?;
-        if let Some(table) = table {
-            found = of_table(&found, self.member, table);
-        }
         print(&found, self.member, as_json, self.lines, self.none);
         Ok(())
+    }
+}
+
+/// Refuses the name of a table that does not exist. Who may list may lack the right to describe the table:
+/// then nothing is known of it.
+async fn check_table(client: &mut Client, table: &str) -> Result<(), Failure> {
+    let body = Json::object([("TableName", Json::text(table))]);
+    match client.ask_again("DescribeTable", &body).await {
+        Err(refusal) if refusal.kind == "ResourceNotFoundException" => {
+            let region = inline(&client.region);
+            let text = format!("there is no table {} in the region {region}", inline(table));
+            Err(Failure::new(text).advising("correct --table, or name the table's region in AWS_REGION"))
+        }
+        Err(refusal) if refusal.kind == "AccessDeniedException" => Ok(()),
+        Err(refusal) => Err(refusal.into()),
+        Ok(_) => Ok(()),
     }
 }
 

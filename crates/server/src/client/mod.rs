@@ -12,3 +12,4 @@ pub(crate) mod listing;
 pub(crate) mod paging;
 pub(crate) mod progress;
 pub(crate) mod time_argument;
+mod tls;

@@ -8,8 +8,8 @@ use serde_json::json;
 use crate::process::timestamp;
 
 pub(crate) const PATH: &str = "/_keywright/clock";
-/// A `POST` must have this header. A page of a browser cannot send it to another origin without a preflight.
-pub(crate) const HEADER: &str = "x-keywright";
+/// A `POST` must have this value in the header `x-keywright`. A page of a browser cannot send it to another
+/// origin without a preflight.
 pub(crate) const HEADER_VALUE: &str = "clock";
 /// Bytes of a request's body.
 pub(crate) const BODY_BYTES_MAX: usize = 256;
@@ -35,11 +35,6 @@ pub(crate) fn read(body: &[u8]) -> Result<u64, String> {
 /// What the clock shows.
 pub(crate) fn shown(now_ms: u64) -> Vec<u8> {
     json!({"now-ms": now_ms, "time": timestamp::of(now_ms)}).to_string().into_bytes()
-}
-
-/// Why a request was refused.
-pub(crate) fn refusal(message: &str) -> Vec<u8> {
-    json!({ "message": message }).to_string().into_bytes()
 }
 
 #[cfg(test)]

@@ -10,14 +10,18 @@ use clap::Args;
 use keywright_engine::{Copied, Copy};
 use keywright_store_local::LocalOptions;
 
+use crate::client::confirm;
 use crate::process::failure::Failure;
 use crate::process::{environment, output};
+use crate::settings::encryption::{FolderKeyArguments, to_key_file};
 use crate::storage::any_store::AnyStore;
 #[cfg(feature = "postgres")]
 use crate::storage::backend::Postgres;
 #[cfg(feature = "tikv")]
 use crate::storage::backend::Tikv;
 use crate::storage::backend::{Backend, Folder};
+use crate::storage::encryption::folder::{Form, encrypted as encrypted_folder};
+use crate::storage::encryption::source::KeySource;
 use crate::storage::private_file;
 use crate::storage::store_url::{Password, StoreOption, StoreUrl};
 
@@ -48,6 +52,14 @@ pub(crate) struct CopyArguments {
     /// Read the password of --to from the first line of this file; KEYWRIGHT_TO_PASSWORD can hold it too
     #[arg(long, value_name = "FILE")]
     to_password_file: Option<PathBuf>,
+    /// The key of --to is in this file [default: the same key as that of --from]
+    #[arg(long, value_name = "FILE")]
+    to_key_file: Option<PathBuf>,
+    /// Do not encrypt the copy of an encrypted folder
+    #[arg(long, conflicts_with = "to_key_file")]
+    plain: bool,
+    #[command(flatten)]
+    key: FolderKeyArguments,
 }
 
 /// One of the stores, as the command line names it.
@@ -65,11 +77,11 @@ impl Side {
         Ok(Self { option, url, password })
     }
 
-    fn backend(self) -> Result<Backend, Failure> {
+    fn backend(self, key: Option<KeySource>) -> Result<Backend, Failure> {
         match self.url {
             StoreUrl::Folder(path) => {
                 let path = path.canonicalize().unwrap_or(path);
-                Ok(Backend::Folder(Folder::new(path, LocalOptions::default())))
+                Ok(Backend::Folder(Box::new(Folder::new(path, LocalOptions::default(), key))))
             }
             #[cfg(feature = "postgres")]
             StoreUrl::Postgres(url) => {
@@ -103,8 +115,35 @@ pub(crate) fn run(arguments: &CopyArguments) -> Result<(), Failure> {
     {
         return Err(Failure::new(format!("--from embedded:{} holds no database", path.display())));
     }
-    let (from, to) = (from.backend()?, to.backend()?);
+    let (from_key, to_key) = keys(arguments, &from.url, &to.url)?;
+    let (from, to) = (from.backend(from_key)?, to.backend(to_key)?);
     runtime.block_on(copy(&from, &to))
+}
+
+/// The keys of both stores. An encrypted folder becomes one that is not encrypted only if that is wanted.
+fn keys(
+    arguments: &CopyArguments,
+    from: &StoreUrl,
+    to: &StoreUrl,
+) -> Result<(Option<KeySource>, Option<KeySource>), Failure> {
+    let key = arguments.key.source()?;
+    let encrypted = match from {
+        StoreUrl::Folder(folder) if Form::of(folder)? == Form::Encrypted => Some(folder),
+        _ => None,
+    };
+    if let (Some(folder), None) = (encrypted, &key) {
+        return Err(encrypted_folder(folder));
+    }
+    let own = arguments.to_key_file.clone().map(to_key_file);
+    let of_to = match to {
+        StoreUrl::Folder(_) if arguments.plain => None,
+        StoreUrl::Folder(_) => own.or_else(|| key.clone()),
+        _ => None,
+    };
+    if encrypted.is_some() && of_to.is_none() && !arguments.plain {
+        confirm::confirm_plain("the copy")?;
+    }
+    Ok((key.filter(|_| encrypted.is_some()), of_to))
 }
 
 /// Why a store of this kind cannot be copied.

@@ -45,7 +45,8 @@ pub(crate) fn run(arguments: &CredentialArguments) -> Result<(), Failure> {
     match &arguments.action {
         CredentialAction::Add { account } => {
             let added = CredentialFile::add(path, account)?;
-            output::say(&credentials::describe_added(&added, path));
+            output::note(&credentials::describe_added(&added, path));
+            output::say(&credentials::exports(&added));
         }
         CredentialAction::List => {
             let file = CredentialFile::read(path)?;

@@ -1,18 +1,11 @@
 //! Calls of Kinesis: signed, to the endpoint that the setting names and to nobody to whom it sends them.
 
-use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use keywright_wire::kinesis::{StreamName, error_name};
 
-use keywright_wire::kinesis::{CONTENT_TYPE, StreamName, error_name};
-use keywright_wire::sigv4::{SignedRequest, Signer};
-
-use crate::outgoing;
-use crate::process::environment;
-use crate::settings::kinesis::Kinesis;
+use crate::outgoing::json_service::{Call, JsonService, Reply, ServiceSettings};
 
 /// The service's name in signatures.
 const SERVICE: &str = "kinesis";
-const CALL_TIME_MAX: Duration = Duration::from_secs(10);
 /// Bytes of an answer. That of 500 records has about 100 KB.
 const ANSWER_BYTES_MAX: usize = 1024 * 1024;
 /// Errors that may pass.
@@ -48,33 +41,14 @@ impl std::fmt::Display for CallFault {
     }
 }
 
-pub(super) struct Endpoint {
-    settings: Kinesis,
-    client: Option<reqwest::Client>,
-    /// By region.
-    signers: Mutex<Vec<(String, Signer)>>,
-}
+pub(super) struct Endpoint(Option<JsonService>);
 
 impl Endpoint {
-    pub(super) fn new(settings: Kinesis) -> Self {
-        let is_plain = settings.endpoint.as_ref().is_some_and(|endpoint| endpoint.starts_with("http://"));
-        let mut builder = outgoing::builder().timeout(CALL_TIME_MAX).https_only(!is_plain);
-        if !settings.behind_proxy {
-            builder = builder.no_proxy();
-        }
-        if is_plain {
-            // Without certificates, also on a machine that has none.
-            builder = builder.tls_certs_only([]);
-        }
-        let client = builder.build().map_err(|error| {
+    pub(super) fn new(settings: ServiceSettings) -> Self {
+        let service = JsonService::new(SERVICE, settings).map_err(|error| {
             tracing::error!("no client for the Kinesis endpoint can be made: {error}");
         });
-        Self { settings, client: client.ok(), signers: Mutex::default() }
-    }
-
-    fn url(&self, stream: &StreamName) -> String {
-        let of_aws = || format!("https://kinesis.{}.amazonaws.com", stream.region);
-        self.settings.endpoint.clone().unwrap_or_else(of_aws)
+        Self(service.ok())
     }
 
     /// The answer to one call about a stream.
@@ -84,19 +58,11 @@ impl Endpoint {
         target: &'static str,
         body: Vec<u8>,
     ) -> Result<Vec<u8>, CallFault> {
-        let silent = |error: reqwest::Error| CallFault::Silent(cause(&error));
-        let Some(client) = &self.client else {
+        let Some(service) = &self.0 else {
             return Err(CallFault::Silent("this machine cannot make a client for it".to_owned()));
         };
-        let url = self.url(stream);
-        let mut request = client.post(format!("{url}/"));
-        for (name, value) in self.signed(stream, &url, target, &body) {
-            request = request.header(name, value);
-        }
-        let mut response = request.body(body).send().await.map_err(silent)?;
-        let status = response.status();
-        let answer = outgoing::body(&mut response, ANSWER_BYTES_MAX).await.map_err(silent)?;
-        let answer = answer.ok_or_else(|| CallFault::Silent("its answer does not end".to_owned()))?;
+        let call = call_of(service, stream, target, &body);
+        let Reply { status, body: answer, .. } = service.call(&call).await.map_err(CallFault::Silent)?;
         if status.is_success() {
             return Ok(answer);
         }
@@ -111,52 +77,17 @@ impl Endpoint {
             (false, false) => CallFault::Silent(name),
         })
     }
-
-    /// The headers of a call, with its signature.
-    fn signed(
-        &self,
-        stream: &StreamName,
-        url: &str,
-        target: &'static str,
-        body: &[u8],
-    ) -> Vec<(&'static str, String)> {
-        let now = environment::now();
-        let host = url.split_once("://").map_or(url, |(_, host)| host);
-        let mut headers = vec![
-            ("content-type", CONTENT_TYPE.to_owned()),
-            ("host", host.to_owned()),
-            ("x-amz-date", now.to_basic()),
-        ];
-        headers.extend(self.settings.session_token.clone().map(|token| ("x-amz-security-token", token)));
-        headers.push(("x-amz-target", target.to_owned()));
-        let names: Vec<&str> = headers.iter().map(|(name, _)| *name).collect();
-        let shown: Vec<(&str, &str)> = headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
-        let request = SignedRequest { method: "POST", path: "/", query: "", headers: &shown, body };
-        let region = self.settings.region.as_deref().unwrap_or(&stream.region);
-        let authorization = self.sign(region, |signer| signer.authorization(&request, &names, now));
-        headers.push(("authorization", authorization));
-        headers
-    }
-
-    fn sign(&self, region: &str, sign: impl FnOnce(&mut Signer) -> String) -> String {
-        let mut signers = self.signers.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, signer)) = signers.iter_mut().find(|(known, _)| known == region) {
-            return sign(signer);
-        }
-        let Kinesis { access_key_id, secret_access_key, .. } = &self.settings;
-        let mut signer = Signer::for_service(access_key_id, secret_access_key, region, SERVICE);
-        let signature = sign(&mut signer);
-        signers.push((region.to_owned(), signer));
-        signature
-    }
 }
 
-/// What lies below an error.
-fn cause(error: &reqwest::Error) -> String {
-    if error.is_timeout() {
-        return format!("no complete answer within {} seconds", CALL_TIME_MAX.as_secs());
-    }
-    outgoing::cause(error)
+/// A call about a stream: to the stream's region, unless an endpoint is named.
+fn call_of<'c>(
+    service: &'c JsonService,
+    stream: &'c StreamName,
+    target: &'static str,
+    body: &'c [u8],
+) -> Call<'c> {
+    let region = service.settings.region.as_deref().unwrap_or(&stream.region);
+    Call { target, host_region: &stream.region, region, body, answer_bytes_max: ANSWER_BYTES_MAX }
 }
 
 #[cfg(test)]
@@ -167,8 +98,8 @@ mod tests {
         StreamName { region: "eu-west-1".to_owned(), name: "s".to_owned() }
     }
 
-    fn settings(endpoint: Option<&str>, region: Option<&str>) -> Kinesis {
-        Kinesis {
+    fn settings(endpoint: Option<&str>, region: Option<&str>) -> ServiceSettings {
+        ServiceSettings {
             endpoint: endpoint.map(str::to_owned),
             region: region.map(str::to_owned),
             access_key_id: "AK".to_owned(),
@@ -182,7 +113,8 @@ mod tests {
     async fn a_call_is_signed_for_kinesis_in_the_region_of_the_stream_or_of_the_setting() {
         for (region, expected) in [(None, "eu-west-1"), (Some("us-east-2"), "us-east-2")] {
             let endpoint = Endpoint::new(settings(Some("http://127.0.0.1:1"), region));
-            let headers = endpoint.signed(&stream(), "http://127.0.0.1:1", "T", b"{}");
+            let (service, stream) = (endpoint.0.unwrap(), stream());
+            let headers = service.signed(&call_of(&service, &stream, "T", b"{}"), "http://127.0.0.1:1");
             let of =
                 |name: &str| headers.iter().find(|(known, _)| *known == name).map(|(_, value)| value.clone());
             assert_eq!(of("host").as_deref(), Some("127.0.0.1:1"));
@@ -192,7 +124,7 @@ mod tests {
             assert!(authorization.contains(signed), "{authorization}");
         }
         let aws = Endpoint::new(settings(None, None));
-        assert_eq!(aws.url(&stream()), "https://kinesis.eu-west-1.amazonaws.com");
+        assert_eq!(aws.0.unwrap().url(&stream().region), "https://kinesis.eu-west-1.amazonaws.com");
     }
 
     #[tokio::test]

@@ -29,7 +29,7 @@ use keywright_engine::{Delivery, Want};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use crate::settings::kinesis::Kinesis;
+use crate::outgoing::json_service::ServiceSettings;
 use crate::storage::database::Database;
 use endpoint::Endpoint;
 pub(crate) use figures::Figures;
@@ -82,7 +82,7 @@ type Place = ((u64, u32), Option<u32>);
 /// Runs until the server stops.
 pub(crate) async fn run(
     database: Arc<Database>,
-    settings: Option<Kinesis>,
+    settings: Option<ServiceSettings>,
     figures: Arc<Figures>,
     mut stopping: watch::Receiver<bool>,
 ) {

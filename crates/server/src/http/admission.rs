@@ -144,6 +144,7 @@ pub(super) fn admit<R: Asked>(
     validate: impl FnOnce(&Caller) -> Result<R, Error>,
 ) -> Result<Option<Admitted<R>>, Error> {
     let Asker { caller, access, judge, root } = asker;
+    trace.note_touches(touches);
     if judge.is_some() || root.is_some() {
         check_accounts(touches, &caller.namespace.account)?;
     }
@@ -169,6 +170,7 @@ pub(super) fn admit<R: Asked>(
     }
     let changes = request.changes_something();
     let is_allowed = access == Access::Write || !changes;
+    trace.permit(is_allowed && changes)?;
     Ok(is_allowed.then_some(Admitted { caller, request, changes }))
 }
 
@@ -179,6 +181,11 @@ impl<R> Admitted<R> {
 
     pub(super) const fn request(&self) -> &R {
         &self.request
+    }
+
+    /// The request, to note in it what is found out before it is executed.
+    pub(super) const fn request_mut(&mut self) -> &mut R {
+        &mut self.request
     }
 
     /// Whether it can write to the store.

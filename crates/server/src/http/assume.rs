@@ -84,7 +84,7 @@ impl Service {
     /// Begins a session of a role.
     pub(super) async fn assume_role(
         &self,
-        assume: AssumeRole,
+        (assume, checked): (AssumeRole, Result<(), Fault>),
         judge: Option<Judge>,
     ) -> Result<Response, Refused> {
         let Some(judge) = judge else {
@@ -99,6 +99,7 @@ impl Service {
             Some((account.clone(), engine.find_role(&account, (arn.path, arn.name))?))
         });
         allow(&judge, &assume, role.as_ref().map(|(_, role)| role))?;
+        checked?;
         let Some((account, role)) = role else {
             unreachable!("nobody is trusted by a role that does not exist");
         };

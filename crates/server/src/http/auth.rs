@@ -69,6 +69,11 @@ impl Authenticator {
         matches!(self, Self::Keys { .. })
     }
 
+    /// Whether the file has a key.
+    pub(crate) fn has_keys(&self) -> bool {
+        matches!(self, Self::Keys { credentials, .. } if !credentials.0.is_empty())
+    }
+
     /// The accounts of the keys of the file.
     pub(super) fn accounts(&self) -> Accounts {
         match self {

@@ -181,16 +181,21 @@ fn random_text(alphabet: &[u8], length: usize) -> Result<String, Failure> {
     Ok(text.collect())
 }
 
-/// The output of `credentials add`, the only place that shows the secret.
+/// What `credentials add` says to people.
 pub(crate) fn describe_added(credential: &Credential, path: &Path) -> String {
     format!(
-        "added to {}; serve with: keywright serve --credentials {}\n\
-         export AWS_ACCESS_KEY_ID={}\nexport AWS_SECRET_ACCESS_KEY={}\n# account {}",
+        "added a key of account {} to {}; serve with: keywright serve --credentials {}",
+        credential.account,
         path.display(),
         shell::word(&path.to_string_lossy()),
-        credential.access_key_id,
-        credential.secret_access_key,
-        credential.account
+    )
+}
+
+/// The data of `credentials add`, lines for a shell: the only place that shows the secret.
+pub(crate) fn exports(credential: &Credential) -> String {
+    format!(
+        "export AWS_ACCESS_KEY_ID={}\nexport AWS_SECRET_ACCESS_KEY={}",
+        credential.access_key_id, credential.secret_access_key
     )
 }
 

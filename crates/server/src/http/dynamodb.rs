@@ -19,6 +19,7 @@ use keywright_wire::{
 use super::admission::{Admitted, Asker, admit};
 use super::answer_size;
 use super::context::RequestContext;
+use super::judgement::named;
 use super::receive::{BodyForm, Signed, Unreceived};
 use super::request_trace::{Detail, Trace};
 use super::response::Answer;
@@ -90,11 +91,12 @@ impl Service {
 
     async fn perform(
         &self,
-        admitted: Admitted<Typed>,
+        mut admitted: Admitted<Typed>,
         decoded: Option<Share>,
         trace: &mut Trace,
     ) -> Result<Answer, Error> {
         self.check_copy(&admitted).await?;
+        self.check_key(&mut admitted).await?;
         let estimate = answer_size::estimate(admitted.request());
         let changes = admitted.changes_something();
         // Until the answer is rendered. Memory is taken in the order of turns.
@@ -166,6 +168,11 @@ impl Service {
             }
         };
         let touches = shaped.touches();
+        if trace.audit.is_some()
+            && let Some(streams) = self.database.engine().and_then(|engine| named(&engine, &touches))
+        {
+            trace.note_touches(&streams);
+        }
         let asker = asker.about(&touches, || shaped.given_tags())?;
         admit(asker, &touches, trace, |caller| {
             shaped.judge().inspect_err(|error| self.note_refused(caller, touches.only_table(), error))

@@ -96,11 +96,21 @@ impl Service {
     }
 }
 
-/// What a request touches. A new mapping hands out the records of its stream, so its maker must be allowed to
-/// read them.
+/// What a request touches: the mapping that it names. A new one has no ARN yet; it hands out the records of
+/// its stream, so its maker must be allowed to read them.
 fn touches(request: &Request) -> Touches<'static> {
-    let own = Touches::account(Action::EventSources(request.operation()));
-    let Request::Create(create) = request else { return own };
+    let action = Action::EventSources(request.operation());
+    let mapping = |uuid: &str| {
+        let name = format!("event-source-mapping:{uuid}").into();
+        Touches::each(action, [Resource::Foreign { service: "lambda", name }])
+    };
+    let own = Touches::account(action);
+    let create = match request {
+        Request::Create(create) => create,
+        Request::Delete(uuid) | Request::Get(uuid) => return mapping(uuid),
+        Request::Update(update) => return mapping(&update.uuid),
+        Request::List(_) => return own,
+    };
     let stream = Resource::Stream(Cow::Owned(create.stream.arn.clone()));
     let reads = [Operation::DescribeStream, Operation::GetShardIterator, Operation::GetRecords];
     let reads = reads.into_iter().map(|operation| Touch::own(operation, stream.clone()));

@@ -75,31 +75,34 @@ impl Service {
     ) -> Result<Answer, Refused> {
         let expected = (Family::Identity(api), BodyForm::Short);
         let signed = self.receive_signed(context, expected, body, trace).await.map_err(Error::from)?;
-        let decode = || read_identity(api, &signed.body).and_then(|form| form.judge());
+        let decode = || read_identity(api, &signed.body).map(|form| form.parts());
         let (decoded, _memory) = self.decode_other(&signed.body, decode).await?;
         let judge = self.judge(context, &signed.signer)?;
         match decoded? {
-            IdentityRequest::Iam(operation, request) => {
-                self.manage(operation, request, (&signed.signer, judge)).await
+            (IdentityRequest::Iam(operation, request), checked) => {
+                // Before the faults of parameters: a denied caller learns nothing of them.
+                match judge {
+                    Some(judge) => allow(judge, operation, (&signed.signer, &request))?,
+                    None => refuse_unjudged(&signed.signer)?,
+                }
+                checked?;
+                trace.permit(request.changes_something())?;
+                self.manage(operation, request, &signed.signer).await
             }
-            IdentityRequest::Sts(operation, request) => {
-                let response = self.identify(request, (&signed.signer, judge)).await?;
+            (IdentityRequest::Sts(operation, request), checked) => {
+                let response = self.identify((request, checked), (&signed.signer, judge)).await?;
                 Ok(Answer::identity(render_sts(operation, &response)))
             }
         }
     }
 
-    /// Executes a request of IAM.
+    /// Executes a request of IAM whose caller is allowed to make it.
     async fn manage(
         &self,
         operation: iam::Operation,
         request: Request,
-        (signer, judge): (&Signer, Option<Judge>),
+        signer: &Signer,
     ) -> Result<Answer, Refused> {
-        match judge {
-            Some(judge) => allow(judge, operation, (signer, &request))?,
-            None => refuse_unjudged(signer)?,
-        }
         if let Request::CreateAccessKey { given: Some(given), .. } = &request
             && self.authenticator.account_of(&given.id).is_some()
         {
@@ -116,10 +119,10 @@ impl Service {
         Ok(Answer::identity(rendered))
     }
 
-    /// Executes a request of STS.
+    /// Executes a request of STS, once its caller is allowed to make it and its parameters are right.
     async fn identify(
         &self,
-        request: StsRequest,
+        (request, checked): (StsRequest, Result<(), Fault>),
         (signer, judge): (&Signer, Option<Judge>),
     ) -> Result<StsResponse, Refused> {
         match request {
@@ -129,6 +132,7 @@ impl Service {
                     Some(judge) => allow_sts(&judge, sts::Operation::GetAccessKeyInfo)?,
                     None => refuse_unjudged(signer)?,
                 }
+                checked?;
                 let account = self.authenticator.account_of(&id).map(str::to_owned);
                 let account = match account {
                     Some(account) => Some(account),
@@ -137,8 +141,11 @@ impl Service {
                 let account = account.ok_or_else(|| Fault::no_entity(messages::no_key(&id)))?;
                 Ok(StsResponse::AccessKeyInfo { account })
             }
-            StsRequest::GetSessionToken { seconds } => self.session_of_caller(signer, seconds).await,
-            StsRequest::AssumeRole(assume) => self.assume_role(*assume, judge).await,
+            StsRequest::GetSessionToken { seconds } => {
+                checked?;
+                self.session_of_caller(signer, seconds).await
+            }
+            StsRequest::AssumeRole(assume) => self.assume_role((*assume, checked), judge).await,
         }
     }
 }

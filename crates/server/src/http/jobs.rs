@@ -60,6 +60,9 @@ pub(super) fn job(job: &JobView) -> Json {
         ("bytes", Json::number(job.bytes)),
         ("created", Json::number(job.created_ms)),
     ]);
+    if let Some(errors) = job.errors {
+        shown.set("errors", Json::number(errors));
+    }
     if let Some(backup) = &job.backup {
         shown.set("backup", Json::text(backup));
     }

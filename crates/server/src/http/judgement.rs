@@ -7,10 +7,12 @@ use std::borrow::Cow;
 use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
 
+use hyper::header::{HeaderName, REFERER, USER_AGENT};
+use hyper::http::request::Parts;
 use keywright_access::action::{Action, Own, Verb};
 use keywright_access::arn::{Arn, Target};
 use keywright_access::context::{Context, Head, Known, Value};
-use keywright_access::decide::{Decision, Denial, Question, decide};
+use keywright_access::decide::{Decision, Denial, Question, decide, forbidden};
 use keywright_access::needs::{Scope, needs};
 use keywright_access::policies::{Policies, Policy};
 use keywright_engine::{AccountId, Addressed, Engine, Namespace, Region};
@@ -28,6 +30,7 @@ use time::format_description::well_known::Rfc3339;
 use super::explanations::Why;
 use super::governing::{Accounts, policy_of};
 use super::rights::{Binding, Rights};
+use crate::connection::request_head;
 use crate::process::environment;
 use crate::storage::any_store::AnyStore;
 
@@ -35,15 +38,41 @@ use crate::storage::any_store::AnyStore;
 const NOT_VALIDATED: [Known; 4] =
     [Known::Select, Known::ReturnValues, Known::ReturnConsumedCapacity, Known::FullTableScan];
 
-/// What a request's head says about it.
-#[derive(Clone, Debug)]
-pub(super) struct Circumstances {
+/// Who has sent a request, as its connection tells.
+pub(super) struct Peer {
     /// None in the studio.
     pub(super) ip: Option<IpAddr>,
     pub(super) is_secure: bool,
+    /// Whom the client's certificate names.
+    pub(super) certificate_subject: Option<String>,
+}
+
+/// What a request's head says about it.
+#[derive(Clone, Debug)]
+pub(super) struct Circumstances {
+    pub(super) ip: Option<IpAddr>,
+    pub(super) is_secure: bool,
+    pub(super) certificate_subject: Option<String>,
     pub(super) user_agent: Option<String>,
     pub(super) referer: Option<String>,
     pub(super) namespace: Namespace,
+}
+
+impl Circumstances {
+    /// Those of a request from this address. Of its headers they keep two.
+    pub(super) fn new(
+        Peer { ip, is_secure, certificate_subject }: Peer,
+        namespace: Namespace,
+        header: impl Fn(HeaderName) -> Option<String>,
+    ) -> Self {
+        let (user_agent, referer) = (header(USER_AGENT), header(REFERER));
+        Self { ip, is_secure, certificate_subject, user_agent, referer, namespace }
+    }
+}
+
+/// A header of a request, if it is text.
+pub(super) fn header_of(head: &Parts, name: HeaderName) -> Option<String> {
+    head.headers.get(name).and_then(request_head::visible).map(str::to_owned)
 }
 
 /// One request of a user or session, to be judged.
@@ -119,6 +148,11 @@ impl Judge {
     #[must_use]
     pub(super) fn of_operation(self, operation: Operation) -> Self {
         Self { operation: Some(operation), ..self }
+    }
+
+    /// The same, to be kept.
+    pub(super) fn shared_rights(&self) -> Arc<Rights> {
+        Arc::clone(&self.rights)
     }
 
     pub(super) fn rights(&self) -> &Rights {
@@ -272,6 +306,18 @@ impl Judge {
         self.decided((Action::Served(Verb::Own(own)), target), &context)
     }
 
+    /// Denies what a statement denies, or may deny for some items, also if another one allows it.
+    pub(super) fn forbid(&self, verb: Verb, target: &Target<'_>, context: &Context<'_>) -> Result<(), Error> {
+        let tags = self.tags_of(target);
+        let context = context.clone().with_resource_tags(&tags);
+        let action = Action::Served(verb);
+        let question = Question { principal: &self.rights.principal, action, target, context: &context };
+        let governing = policy_of(&self.engine, target);
+        let policies = self.binding.policies(governing.as_deref());
+        let denial = forbidden(&question, &policies);
+        denial.map_or(Ok(()), |denial| Err(self.denied(&denial, &question, &policies)))
+    }
+
     /// The denial of a request that policies allow under conditions which nothing decides.
     pub(super) fn undecided(&self, action: Action<'_>, target: &Target<'_>) -> Error {
         let context = self.context();
@@ -328,12 +374,14 @@ impl Judge {
 
 impl Head for Judge {
     fn value(&self, key: Known) -> Option<&str> {
-        let Circumstances { ip, is_secure, user_agent, referer, namespace } = &self.circumstances;
+        let Circumstances { ip, is_secure, certificate_subject, user_agent, referer, namespace } =
+            &self.circumstances;
         let Written { ip: ip_text, current_time, epoch_time, issue_time } = &self.written;
         let issued_ms = self.rights.session.as_ref().map(|session| session.issued_ms);
         match key {
             Known::SourceIp => ip.map(|ip| ip_text.get_or_init(|| ip.to_canonical().to_string()).as_str()),
             Known::SecureTransport => Some(if *is_secure { "true" } else { "false" }),
+            Known::ClientCertificateSubject => certificate_subject.as_deref(),
             Known::UserAgent => user_agent.as_deref(),
             Known::Referer => referer.as_deref(),
             Known::RequestedRegion => Some(namespace.region.as_str()),

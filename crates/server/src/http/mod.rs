@@ -11,32 +11,39 @@
 //!   `resource_policies`: those of tables and streams, and other accounts (`governing`). `sessions`: tokens
 //!   of STS.
 //! - The APIs: `dynamodb`, `event_sources`, `identity` (`assume`), `monitoring`, `scaling`; our own `calls`
-//!   (which: `own_call`; `branches`, `find_table`, `history`, `triggers`, and with bytes in `frames` and
-//!   `hex`: `sets`, `restores`) and `job_calls` (`backups`, `destinations`, `import_errors`, `jobs`,
-//!   `rollbacks`);
+//!   (which: `own_call`; `branches`, `find_table`, `global_tables`, `history`, `table_changes`, `triggers`,
+//!   and with bytes in `frames` and `hex`: `sets`, `restores`), `controls` of tests, and `job_calls`
+//!   (`backups`, `destinations`, `import_errors`, `jobs`, `rollbacks`);
 //!   `studio_calls` of `visitors` who signed in before, who read why they are denied (`explanations`);
-//!   `readers` of the management port. `copy_check`: what `dynamodb` asks the backup store before a restore.
-//! - `request_trace`, `request_metrics` and `request_log`: what is noted about a request.
+//!   `readers` of the management port. `copy_check` and `key_check`: what `dynamodb`
+//!   asks the backup store and the key management service before a request is executed.
+//! - `request_trace`, `request_metrics`, `request_log`, `audit_notes` and `audited`: what is noted
+//!   about a request.
 //!
 //! It does not know what any operation does, or how bytes arrive (`connection`).
 
 mod admission;
 mod answer_size;
 mod assume;
+mod audit_notes;
+mod audited;
 pub(crate) mod auth;
 mod backups;
 pub(crate) mod branches;
 mod calls;
 mod context;
+mod controls;
 mod copy_check;
 pub(crate) mod credentials;
 pub(crate) mod destinations;
 mod dynamodb;
+pub(crate) mod encryption;
 mod event_sources;
 mod explanations;
 mod failed_signatures;
 pub(crate) mod find_table;
 pub(crate) mod frames;
+pub(crate) mod global_tables;
 mod governing;
 pub(crate) mod hex;
 pub(crate) mod history;
@@ -46,6 +53,7 @@ mod inflate;
 mod job_calls;
 pub(crate) mod jobs;
 pub(crate) mod judgement;
+mod key_check;
 mod monitoring;
 mod own_call;
 mod readers;
@@ -67,8 +75,10 @@ pub(crate) mod sessions;
 pub(crate) mod sets;
 mod signers;
 mod studio_calls;
+mod table_changes;
 pub(crate) mod triggers;
 mod turns;
+pub(crate) mod verifications;
 mod visitors;
 pub(crate) mod web_guard;
 mod work;

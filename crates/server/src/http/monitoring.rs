@@ -5,7 +5,8 @@
 use hyper::body::Incoming;
 use keywright_semantics::error::Error;
 use keywright_semantics::monitoring::Operation;
-use keywright_semantics::touches::{Action, Touches};
+use keywright_semantics::monitoring::request::Request;
+use keywright_semantics::touches::{Action, Resource, Touches};
 use keywright_wire::{
     Family, Protocol, decode_monitoring, render_common_error, render_fault, render_monitoring,
 };
@@ -71,7 +72,7 @@ impl Service {
                 return Ok(Some(refused(&fault)));
             }
         };
-        let touches = Touches::account(Action::Monitoring(operation));
+        let touches = touches(operation, &request);
         let admitted = admit(asker, &touches, trace, |_| Ok(request))?;
         let Some(admitted) = admitted else { return Ok(None) };
         let share = self.answer_share(answer_size::of_monitoring(admitted.request())).await?;
@@ -86,5 +87,34 @@ impl Service {
             }
             Err(fault) => refused(&fault),
         }))
+    }
+}
+
+/// What a request touches: the alarms that it names, all of them if it names none, else the account (service
+/// authorization reference).
+fn touches(operation: Operation, request: &Request) -> Touches<'static> {
+    let action = Action::Monitoring(operation);
+    let resource = |name: String| Resource::Foreign { service: "cloudwatch", name: name.into() };
+    let alarms =
+        |names: &[String]| Touches::each(action, names.iter().map(|name| resource(format!("alarm:{name}"))));
+    match request {
+        Request::DeleteAlarms(names)
+        | Request::DisableAlarmActions(names)
+        | Request::EnableAlarmActions(names) => alarms(names),
+        Request::DescribeAlarms(describe) if !describe.names.is_empty() => alarms(&describe.names),
+        Request::DescribeAlarmHistory(history) if history.alarm.is_some() => alarms(history.alarm.as_slice()),
+        Request::DescribeAlarms(_) | Request::DescribeAlarmHistory(_) => alarms(&["*".to_owned()]),
+        Request::PutMetricAlarm(alarm) => alarms(std::slice::from_ref(&alarm.name)),
+        Request::SetAlarmState(state) => alarms(std::slice::from_ref(&state.name)),
+        Request::GetInsightRuleReport(report) => {
+            Touches::each(action, [resource(format!("insight-rule/{}", report.rule))])
+        }
+        Request::ListTagsForResource(arn) => Touches::each(action, [resource(arn.clone())]),
+        Request::DescribeAlarmsForMetric(_)
+        | Request::DescribeInsightRules(_)
+        | Request::GetMetricData(_)
+        | Request::GetMetricStatistics(_)
+        | Request::ListMetrics(_)
+        | Request::PutMetricData(_) => Touches::account(action),
     }
 }

@@ -4,20 +4,23 @@ use std::borrow::Cow;
 
 use hyper::Method;
 use hyper::http::request::Parts;
-use keywright_access::action::Own;
+use keywright_access::action::{Own, Verb};
 use keywright_access::arn::{Arn, PARTITION, Target};
+use keywright_access::context::Context;
 use keywright_engine::Namespace;
 use keywright_model::item_json::read_item;
 use keywright_model::json::Json;
 use keywright_semantics::error::Error;
+use keywright_semantics::operation::Operation;
 use keywright_semantics::value::Item;
 
 use super::judgement::Judge;
 use super::second_look::item_context;
 use super::{
-    backups, branches, destinations, find_table, history, import_errors, jobs, restores, rollbacks, sets,
-    triggers,
+    backups, branches, destinations, encryption, find_table, global_tables, history, import_errors, jobs,
+    restores, rollbacks, sets, table_changes, triggers, verifications,
 };
+use verifications::Wish;
 
 /// A call of our own below `/_keywright/`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,11 +36,14 @@ pub(super) enum OwnCall {
 pub(super) enum SignedCall {
     Backups,
     Destinations,
+    Encryption,
     FindTable,
+    GlobalTables,
     History,
     ImportErrors,
     Jobs,
     Rollback,
+    TableChanges,
     Triggers,
 }
 
@@ -61,7 +67,32 @@ impl SignedCall {
                 Some(verify) => of_table(Own::BackUpTables, verify.str_at("table"), About::Other),
             },
             Self::Destinations => everything(Own::ListDestinations),
+            Self::Encryption => everything(Own::ManageEncryption),
             Self::FindTable => everything(Own::FindTable),
+            // The changes that were lost, and who wrote an item last, are a part of what items have been.
+            Self::GlobalTables => {
+                let item = body.get(global_tables::ITEM);
+                let key = item.and_then(|item| item.get("key")).and_then(read_item);
+                match (verifications::read(&body), item, body.str_at(global_tables::CONFLICTS_OF)) {
+                    (
+                        Some(
+                            Wish::Begin { table, repairs: true }
+                            | Wish::Rejoin { table, .. }
+                            | Wish::Unsent { table, .. },
+                        ),
+                        ..,
+                    ) => of_table(Own::RepairReplicas, Some(table), About::AllItems),
+                    (Some(Wish::Begin { table, .. } | Wish::Show { table }), ..) => {
+                        of_table(Own::VerifyReplicas, Some(table), About::AllItems)
+                    }
+                    (None, Some(item), _) => {
+                        let about = key.map_or(About::AllItems, |key| About::Item(key.item));
+                        of_table(Own::GetItemHistory, item.str_at("table"), about)
+                    }
+                    (None, None, Some(table)) => of_table(Own::GetItemHistory, Some(table), About::AllItems),
+                    (None, None, None) => everything(Own::ListReplicas),
+                }
+            }
             Self::History => of_table(Own::GetItemHistory, body.str_at("table"), items()),
             Self::ImportErrors => {
                 let target = body.str_at("arn").and_then(owned_arn).unwrap_or(Target::Everything);
@@ -69,23 +100,57 @@ impl SignedCall {
             }
             Self::Jobs => everything(Own::ListJobs),
             Self::Rollback => of_table(Own::RollBackTable, body.str_at("table"), items()),
+            Self::TableChanges => of_table(Own::GetTableChanges, body.str_at("table"), About::Other),
             Self::Triggers => everything(Own::ListTriggers),
+        }
+    }
+
+    /// The right that a call with this body needs, and on what.
+    pub(super) fn right(self, namespace: &Namespace, body: &[u8]) -> (Own, Target<'static>) {
+        let Need { own, target, .. } = self.need(namespace, body);
+        (own, target)
+    }
+
+    /// Whether a call with this body can change something.
+    pub(super) fn changes(self, namespace: &Namespace, body: &[u8]) -> bool {
+        match self {
+            Self::Encryption => encryption::read(body).is_ok_and(|wish| wish != encryption::Wish::Status),
+            _ => matches!(
+                self.need(namespace, body).own,
+                Own::BackUpTables | Own::RepairReplicas | Own::RollBackTable
+            ),
         }
     }
 
     /// Judges a call by its body, before any other fault of it is reported.
     pub(super) fn allow(self, judge: &Judge, body: &[u8]) -> Result<(), Error> {
-        let Need { own, target, about } = self.need(judge.namespace(), body);
-        let table = match &target {
-            Target::One(arn) => arn.resource.strip_prefix("table/").unwrap_or_default(),
-            Target::Everything => "",
-        };
-        let context = match &about {
-            About::Other => judge.context(),
-            About::AllItems => item_context(judge, table, None),
-            About::Item(key) => item_context(judge, table, Some(key)),
-        };
-        judge.own_call_on((own, &target), &context)
+        let need = self.need(judge.namespace(), body);
+        let context = need.context(judge);
+        judge.own_call_on((need.own, &need.target), &context)?;
+        need.check_denials(judge, &context)
+    }
+
+    /// Judges a call of the account itself, which only a denial by the policy of a table binds.
+    pub(super) fn allow_root(self, judge: &Judge, body: &[u8]) -> Result<(), Error> {
+        let need = self.need(judge.namespace(), body);
+        need.check_denials(judge, &need.context(judge))
+    }
+
+    /// Whether a policy of a table can bind a call of the account itself.
+    pub(super) const fn is_about_items(self) -> bool {
+        matches!(self, Self::History | Self::Rollback | Self::GlobalTables)
+    }
+}
+
+/// The operations on items that a call of our own does the work of. Who is denied one of them is denied the
+/// call.
+const fn stands_for(own: Own) -> &'static [Operation] {
+    use Operation::{DeleteItem, GetItem, PutItem, UpdateItem};
+    match own {
+        Own::GetItemHistory => &[GetItem],
+        // Its preview shows items, and it writes and deletes them.
+        Own::RollBackTable => &[GetItem, PutItem, UpdateItem, DeleteItem],
+        _ => &[],
     }
 }
 
@@ -94,6 +159,26 @@ struct Need {
     own: Own,
     target: Target<'static>,
     about: About,
+}
+
+impl Need {
+    /// What conditions see of the call.
+    fn context<'c>(&'c self, judge: &'c Judge) -> Context<'c> {
+        let table = match &self.target {
+            Target::One(arn) => arn.resource.strip_prefix("table/").unwrap_or_default(),
+            Target::Everything => "",
+        };
+        match &self.about {
+            About::Other => judge.context(),
+            About::AllItems => item_context(judge, table, None),
+            About::Item(key) => item_context(judge, table, Some(key)),
+        }
+    }
+
+    fn check_denials(&self, judge: &Judge, context: &Context<'_>) -> Result<(), Error> {
+        let verbs = stands_for(self.own).iter().map(|operation| Verb::of_operation(*operation));
+        verbs.into_iter().try_for_each(|verb| judge.forbid(verb, &self.target, context))
+    }
 }
 
 /// Whose contents a call reads or changes.
@@ -128,6 +213,17 @@ fn owned_arn(text: &str) -> Option<Target<'static>> {
 }
 
 impl OwnCall {
+    /// The name of the right that a call with such a head needs; empty if only its body says which.
+    pub(super) fn right_by_head(self, method: &Method) -> &'static str {
+        match self {
+            Self::Branches if *method == Method::DELETE => Own::DeleteBranch.name(),
+            Self::Branches => Own::BranchTables.name(),
+            Self::Restores => Own::RestoreTables.name(),
+            Self::Sets => Own::BackUpTables.name(),
+            Self::Signed(_) => "",
+        }
+    }
+
     /// The call of this head.
     pub(super) fn of(head: &Parts) -> Option<Self> {
         let is_post = head.method == Method::POST;
@@ -137,11 +233,14 @@ impl OwnCall {
             sets::PATH if is_post => Some(Self::Sets),
             backups::PATH if is_post => Some(Self::Signed(SignedCall::Backups)),
             destinations::PATH if is_post => Some(Self::Signed(SignedCall::Destinations)),
+            encryption::PATH if is_post => Some(Self::Signed(SignedCall::Encryption)),
             find_table::PATH if is_post => Some(Self::Signed(SignedCall::FindTable)),
+            global_tables::PATH if is_post => Some(Self::Signed(SignedCall::GlobalTables)),
             history::PATH if is_post => Some(Self::Signed(SignedCall::History)),
             import_errors::PATH if is_post => Some(Self::Signed(SignedCall::ImportErrors)),
             jobs::PATH if is_post => Some(Self::Signed(SignedCall::Jobs)),
             rollbacks::PATH if is_post => Some(Self::Signed(SignedCall::Rollback)),
+            table_changes::PATH if is_post => Some(Self::Signed(SignedCall::TableChanges)),
             triggers::PATH if is_post => Some(Self::Signed(SignedCall::Triggers)),
             _ => None,
         }
@@ -177,10 +276,28 @@ mod tests {
             format!("RollBackTable {foreign} 0")
         );
         assert_eq!(of(SignedCall::Backups, "{}"), "DescribeBackups * 0");
+        assert_eq!(of(SignedCall::GlobalTables, "{}"), "ListReplicas * 0");
+        let conflicts = of(SignedCall::GlobalTables, r#"{"conflicts": "T"}"#);
+        assert_eq!(conflicts, format!("GetItemHistory {table} 0"));
+        let verified = |body: &str| of(SignedCall::GlobalTables, body);
+        assert_eq!(verified(r#"{"verify": "T"}"#), format!("VerifyReplicas {table} 0"));
+        assert_eq!(verified(r#"{"verification": "T"}"#), format!("VerifyReplicas {table} 0"));
+        let repair = r#"{"verify": "T", "repair": true}"#;
+        assert_eq!(verified(repair), format!("RepairReplicas {table} 0"));
+        assert!(SignedCall::GlobalTables.changes(&namespace, repair.as_bytes()));
+        assert!(!SignedCall::GlobalTables.changes(&namespace, br#"{"verify": "T"}"#));
+        let item = of(SignedCall::GlobalTables, r#"{"item": {"table": "T", "key": {"k": {"S": "a"}}}}"#);
+        assert_eq!(item, format!("GetItemHistory {table} 1"));
+        assert_eq!(of(SignedCall::GlobalTables, r#"{"table": "T"}"#), "ListReplicas * 0");
         assert_eq!(
             of(SignedCall::Backups, r#"{"verify": {"table": "T", "id": "1"}}"#),
             format!("BackUpTables {table} 0")
         );
+        let changes = |action: &str| {
+            let body = format!(r#"{{"action": "{action}"}}"#);
+            SignedCall::Encryption.changes(&namespace, body.as_bytes())
+        };
+        assert_eq!(["status", "rotate-data", "rewrite"].map(changes), [false, true, true]);
         let import = format!("{table}/import/1");
         assert_eq!(
             of(SignedCall::ImportErrors, &format!(r#"{{"arn": "{import}"}}"#)),

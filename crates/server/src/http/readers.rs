@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use hyper::header::{AUTHORIZATION, REFERER, USER_AGENT};
+use hyper::header::AUTHORIZATION;
 use hyper::http::request::Parts;
 use keywright_access::action::Own;
 use keywright_engine::{AccountId, Namespace, Region};
@@ -21,7 +21,7 @@ use keywright_wire::sigv4::SignedRequest;
 
 use super::auth::is_same;
 use super::context::signed_headers;
-use super::judgement::Circumstances;
+use super::judgement::{Circumstances, Peer, header_of};
 use super::rights::Rights;
 use super::service::Service;
 use crate::connection::request_head;
@@ -36,17 +36,8 @@ impl Service {
             return Ok(());
         }
         let Some((rights, namespace)) = self.reader(head).await? else { return Ok(()) };
-        let header = |name| {
-            let value = head.headers.get(name).and_then(request_head::visible);
-            value.map(str::to_owned)
-        };
-        let circumstances = Circumstances {
-            ip: Some(ip),
-            is_secure: false,
-            user_agent: header(USER_AGENT),
-            referer: header(REFERER),
-            namespace,
-        };
+        let peer = Peer { ip: Some(ip), is_secure: false, certificate_subject: None };
+        let circumstances = Circumstances::new(peer, namespace, |name| header_of(head, name));
         self.judge_of(rights, self.engine()?, circumstances).own_call(Own::GetMetrics)
     }
 
@@ -56,7 +47,8 @@ impl Service {
         let Some(authorization) = authorization else {
             return Err(Error::new(ErrorKind::MissingAuthenticationToken, auth::MISSING_TOKEN));
         };
-        let Some(given) = authorization.strip_prefix("Basic ") else {
+        let basic = authorization.split_once(' ').filter(|(scheme, _)| scheme.eq_ignore_ascii_case("Basic"));
+        let Some((_, given)) = basic else {
             let headers = signed_headers(head, true);
             let request = SignedRequest {
                 method: head.method.as_str(),

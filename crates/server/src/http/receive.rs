@@ -122,6 +122,9 @@ impl Service {
             }
         };
         form.check_length(&body)?;
+        if let Some(notes) = &mut trace.audit {
+            notes.sign(&signer, &body);
+        }
         Ok(Signed { signer, body, hold })
     }
 

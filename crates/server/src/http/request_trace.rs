@@ -14,6 +14,7 @@ use keywright_semantics::throttle::{Direction, Limit};
 use keywright_semantics::touches::Touches;
 use keywright_wire::Operation;
 
+use super::audit_notes::Notes;
 use super::request_metrics::{Denials, Finished, RequestMetrics};
 use crate::process::{environment, foreign};
 
@@ -34,6 +35,8 @@ pub(crate) struct Trace {
     pub(crate) received_bytes: usize,
     /// Only where requests are logged.
     pub(crate) detail: Option<Box<Detail>>,
+    /// Only where there is an audit log.
+    pub(crate) audit: Option<Box<Notes>>,
 }
 
 impl Trace {
@@ -47,6 +50,7 @@ impl Trace {
             denials: Denials::default(),
             received_bytes: 0,
             detail: None,
+            audit: None,
         }
     }
 
@@ -59,6 +63,28 @@ impl Trace {
         let took = self.elapsed();
         let Self { operation, error, denials, received_bytes, .. } = *self;
         Finished { operation, error, denials, took, received_bytes, sent_bytes }
+    }
+
+    /// Notes for the audit log what a request touches.
+    pub(super) fn note_touches(&mut self, touches: &Touches<'_>) {
+        if let Some(notes) = &mut self.audit {
+            notes.touch(touches);
+        }
+    }
+
+    /// Lets a change pass, unless its record in the audit log is required and cannot be written.
+    pub(super) fn permit(&mut self, changes: bool) -> Result<(), Error> {
+        match &mut self.audit {
+            Some(notes) => notes.permit(self.operation, changes),
+            None => Ok(()),
+        }
+    }
+
+    /// Notes that the request's record is in the queue of the audit log, or that it has none.
+    pub(super) fn settle(&self) {
+        if let Some(notes) = &self.audit {
+            notes.is_settled.store(true, Ordering::Release);
+        }
     }
 
     /// Notes the error that answers the request.

@@ -139,6 +139,7 @@ impl Judge {
                     || self.engine().holds_account(&AccountId::from(account.as_str()))
             }
             PrincipalName::Arn(arn) => self.engine().holds_principal(arn),
+            PrincipalName::Id { .. } => false,
         }
     }
 

@@ -36,6 +36,9 @@ const SMITHY_PROTOCOL: HeaderName = HeaderName::from_static("smithy-protocol");
 const RPC_V2_CBOR: HeaderValue = HeaderValue::from_static("rpc-v2-cbor");
 const ERROR_TYPE: HeaderName = HeaderName::from_static("x-amzn-errortype");
 const CHECKSUM: HeaderName = HeaderName::from_static("x-amz-crc32");
+/// On each response while replication is simulated.
+pub(super) const SIMULATED: HeaderName = HeaderName::from_static("x-keywright-simulated");
+pub(super) const TRUE: HeaderValue = HeaderValue::from_static("true");
 
 /// The service compresses nothing smaller.
 const COMPRESS_BYTES_MIN: usize = 4096;
@@ -137,6 +140,12 @@ impl Answer {
             answer.extra.insert(ERROR_TYPE, name);
         }
         answer
+    }
+
+    /// The status, the error's code where a header has it, and the body.
+    pub(super) fn shown(&self) -> (u16, Option<&str>, &[u8]) {
+        let code = [QUERY_ERROR, ERROR_TYPE].iter().find_map(|name| self.extra.get(name)?.to_str().ok());
+        (self.status.as_u16(), code, &self.body)
     }
 
     /// Attaches the memory that the body takes; a small body takes none.
@@ -272,7 +281,7 @@ pub(crate) fn id<T>(response: &Response<T>) -> &str {
 }
 
 /// A request id: 52 characters of the service's alphabet.
-fn request_id() -> HeaderValue {
+pub(super) fn request_id() -> HeaderValue {
     let mut text = [b'0'; 52];
     // One random byte per character, of which five bits are used.
     let mut bits = [0; 56];

@@ -14,6 +14,7 @@ use super::frames::{self, Row};
 use super::hex::Hex;
 use crate::process::foreign;
 use crate::storage::any_store::AnyStore;
+use crate::storage::encryption::backup_keys::BackupForm;
 
 pub(crate) const PATH: &str = "/_keywright/restore";
 /// The value of the header that a request without credentials must have.
@@ -44,6 +45,9 @@ pub(crate) enum Request {
 pub(crate) struct Begun {
     pub(crate) restore: String,
     pub(crate) resumed: bool,
+    /// Whether the server keeps the tables encrypted; one of an earlier release does not say it.
+    #[serde(default)]
+    pub(crate) encrypted: bool,
 }
 
 /// A table that is being restored.
@@ -84,17 +88,19 @@ pub(crate) fn read(body: &Bytes) -> Result<(Request, Vec<Row>), Refusal> {
     Ok((request, rows))
 }
 
-/// The body of the answer to a request of this account, or why there is none.
+/// The body of the answer to a request of this account, or why there is none. The form is that of the tables
+/// at rest.
 pub(crate) async fn answer(
     engine: &Engine<AnyStore>,
-    account: Option<&AccountId>,
+    (account, at_rest): (Option<&AccountId>, BackupForm),
     request: &Request,
     rows: Vec<Row>,
 ) -> Result<Vec<u8>, RestoreFault> {
     Ok(match request {
         Request::Begin { source } => {
             let begun = engine.begin_restore(account, source).await?;
-            frames::encode(&Begun { restore: begun.id, resumed: begun.is_resumed }, &[])
+            let encrypted = at_rest == BackupForm::Encrypted;
+            frames::encode(&Begun { restore: begun.id, resumed: begun.is_resumed, encrypted }, &[])
         }
         Request::Table { restore, account: own, region, name, settings } => {
             let place = Namespace { account: AccountId::from(own.as_str()), region: Region::stored(region) };

@@ -5,7 +5,8 @@
 use hyper::body::Incoming;
 use keywright_semantics::error::Error;
 use keywright_semantics::scaling::Operation;
-use keywright_semantics::touches::{Action, Touches};
+use keywright_semantics::scaling::request::Request;
+use keywright_semantics::touches::{Action, Resource, Touches};
 use keywright_wire::{Family, decode_scaling, render_scaling, render_scaling_error, render_scaling_fault};
 
 use super::admission::{Asker, admit};
@@ -55,7 +56,7 @@ impl Service {
                 return Ok(Answer::scaling(render_scaling_fault(&fault)));
             }
         };
-        let touches = Touches::account(Action::Scaling(operation));
+        let touches = touches(operation, &request);
         let admitted = admit(asker, &touches, trace, |_| Ok(request))?;
         let admitted = admitted.expect("a caller who may write is admitted");
         let share = self.answer_share(answer_size::of_scaling(admitted.request())).await?;
@@ -70,5 +71,30 @@ impl Service {
             }
             Err(fault) => Answer::scaling(render_scaling_fault(&fault)),
         })
+    }
+}
+
+/// What a request touches: a scalable target, by its ARN where the request has that, else any: which id a
+/// target has is not known before the request is executed. Lists touch the account.
+fn touches(operation: Operation, request: &Request) -> Touches<'static> {
+    let action = Action::Scaling(operation);
+    let target = |name: &str| {
+        let name = name.to_owned().into();
+        Touches::each(action, [Resource::Foreign { service: "application-autoscaling", name }])
+    };
+    match request {
+        Request::ListTagsForResource(arn)
+        | Request::TagResource { arn, .. }
+        | Request::UntagResource { arn, .. } => target(arn),
+        Request::DeleteScalingPolicy(_)
+        | Request::DeleteScheduledAction(_)
+        | Request::DeregisterScalableTarget(_)
+        | Request::PutScalingPolicy(_)
+        | Request::PutScheduledAction(_)
+        | Request::RegisterScalableTarget(_) => target("scalable-target/*"),
+        Request::DescribeScalableTargets(_)
+        | Request::DescribeScalingActivities(_)
+        | Request::DescribeScalingPolicies(_)
+        | Request::DescribeScheduledActions(_) => Touches::account(action),
     }
 }

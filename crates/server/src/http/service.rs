@@ -18,10 +18,11 @@ use keywright_engine::Lane;
 use keywright_semantics::error::{Error, ErrorKind};
 use keywright_semantics::messages;
 use keywright_wire::sigv4::scope_service;
-use keywright_wire::{Family, Protocol, render_error};
+use keywright_wire::{Family, Protocol, render_error, render_identity_not_served};
 use tokio::io::AsyncRead;
 use tokio::sync::{OnceCell, RwLock, Semaphore, watch};
 
+use super::audit_notes::Called;
 use super::auth::Authenticator;
 use super::context::{RequestContext, signed_headers};
 use super::failed_signatures::FailedSignatures;
@@ -34,7 +35,8 @@ use super::response::{self, Answer, ResponsePrefs};
 use super::sessions::Sessions;
 use super::turns::Turns;
 use super::web_guard::{Refusal, WebGuard};
-use crate::clock::{Desk, endpoint as clock};
+use crate::audit::Audit;
+use crate::clock::Desk;
 use crate::connection::body::{self, BodyBudgets};
 use crate::connection::budget::{Budget, BudgetFigures};
 use crate::connection::client::Client;
@@ -44,7 +46,9 @@ use crate::connection::listener::Serving;
 use crate::connection::refused::{Cause, Refused};
 use crate::connection::request_head::{self, RequestHead};
 use crate::deliveries::Figures;
+use crate::kms;
 use crate::limits::{HEAD_BYTES_MAX, Limits, PAGE_ANSWER_BYTES, READERS_MAX, UNVERIFIED_DISCARDS_MAX};
+use crate::simulation;
 use crate::storage::copies::BackupStore;
 use crate::storage::database::Database;
 use crate::targets::Targets;
@@ -53,6 +57,8 @@ use crate::targets::Targets;
 pub(crate) struct Service {
     pub(super) database: Arc<Database>,
     pub(super) backups: Arc<BackupStore>,
+    /// Where keys of tables are asked for, if a key management service is named.
+    pub(super) kms: Option<Arc<kms::Client>>,
     pub(super) targets: Arc<Targets>,
     /// What this process delivers for triggers.
     pub(super) deliveries: Arc<Figures>,
@@ -60,7 +66,10 @@ pub(crate) struct Service {
     pub(super) lane: Arc<Lane>,
     pub(super) metrics: Arc<RequestMetrics>,
     pub(super) request_log: Option<RequestLog>,
+    pub(super) audit: Option<Arc<Audit>>,
     pub(super) clock: Option<Desk>,
+    /// What tests may do to replication; `None` if it cannot be simulated.
+    pub(super) simulation: Option<Arc<simulation::Desk>>,
     pub(super) connection_figures: Arc<ConnectionFigures>,
     pub(super) authenticator: Authenticator,
     /// Made with the first session.
@@ -89,6 +98,8 @@ pub(crate) struct Service {
 pub(crate) struct ServiceParts {
     pub(crate) database: Arc<Database>,
     pub(crate) backups: Arc<BackupStore>,
+    /// Where keys of tables are asked for, if a key management service is named.
+    pub(crate) kms: Option<Arc<kms::Client>>,
     pub(crate) targets: Arc<Targets>,
     /// What this process delivers for triggers.
     pub(crate) deliveries: Arc<Figures>,
@@ -102,8 +113,11 @@ pub(crate) struct ServiceParts {
     pub(crate) limits: Limits,
     pub(crate) rates: RequestRates,
     pub(crate) request_log: Option<RequestLog>,
+    pub(crate) audit: Option<Arc<Audit>>,
     /// A clock that stands.
     pub(crate) clock: Option<Desk>,
+    /// What tests may do to replication.
+    pub(crate) simulation: Option<Arc<simulation::Desk>>,
 }
 
 impl Service {
@@ -111,6 +125,7 @@ impl Service {
         let ServiceParts {
             database,
             backups,
+            kms,
             targets,
             deliveries,
             lane,
@@ -122,18 +137,23 @@ impl Service {
             limits,
             rates,
             request_log,
+            audit,
             clock,
+            simulation,
         } = parts;
         let wait = Duration::from_millis(limits.budget_wait_ms);
         Self {
             database,
             backups,
+            kms,
             targets,
             deliveries,
             lane,
             metrics,
             request_log,
+            audit,
             clock,
+            simulation,
             connection_figures: Arc::new(ConnectionFigures::new(&limits)),
             authenticator,
             sessions: OnceCell::new_with(sessions),
@@ -160,6 +180,10 @@ impl Service {
 
     pub(crate) fn metrics(&self) -> &RequestMetrics {
         &self.metrics
+    }
+
+    pub(crate) fn audit(&self) -> Option<&Arc<Audit>> {
+        self.audit.as_ref()
     }
 
     pub(crate) fn connection_figures(&self) -> &ConnectionFigures {
@@ -213,18 +237,17 @@ impl Service {
     ) -> Answer {
         let own = OwnCall::of(head);
         let is_usual = matches!(own, None | Some(OwnCall::Signed(_)));
-        let clock = self.clock.as_ref().filter(|_| {
-            head.uri.path() == clock::PATH
-                && matches!(head.method, Method::GET | Method::POST)
-                && client.address.is_loopback()
-        });
+        let control = self.control(head, client);
         let (api, operation) = family(head, fields);
         let api = Self::of_form(api, head);
         trace.is_call = own.is_some() || api == Family::EventSources || head.method == Method::POST;
         let early = match admitted {
-            Ok(()) if !is_usual || clock.is_some() => None,
-            Ok(()) if matches!(api, Family::Identity(_)) && !self.authenticator.verifies() => {
-                Some(Answer::not_ours())
+            Ok(()) if !is_usual || control.is_some() => None,
+            Ok(())
+                if let Family::Identity(api) = api
+                    && !self.authenticator.verifies() =>
+            {
+                Some(Answer::identity(render_identity_not_served(api)))
             }
             admitted => self.reject_early(head, fields, &body, admitted),
         };
@@ -239,9 +262,16 @@ impl Service {
         };
         let headers = signed_headers(head, self.authenticator.verifies());
         let context = RequestContext { head, fields, headers: &headers, client };
+        trace.audit = if self.audit.is_none() {
+            None
+        } else {
+            let controlled = || control.map(|control| control.right(&head.method).name());
+            let own = own.map(|call| call.right_by_head(&head.method)).or_else(controlled);
+            self.noted(Called::of(head, api, operation, own), &context)
+        };
         let served = match (api, operation) {
             _ if let Some(call) = own => self.serve_own(&context, call, body, trace).await,
-            _ if let Some(clock) = clock => self.serve_clock(&context, clock, body, trace).await,
+            _ if let Some(control) = control => self.serve_control(&context, control, body, trace).await,
             (Family::DynamoDb, _) => self.serve(&context, body, trace).await,
             (Family::EventSources, _) => Ok(self.serve_event_sources(&context, body, trace).await),
             (Family::Monitoring(protocol), operation) => {
@@ -330,20 +360,24 @@ impl Serving for Service {
 
     /// Answers any request. A panic becomes a 500 response and never ends the process.
     async fn answer(&self, request: Request<Incoming>, client: &Client) -> Response<Full<Bytes>> {
-        let mut trace = Trace::begin();
+        let mut traced = self.traced();
+        let trace = &mut traced.trace;
         let (head, body) = request.into_parts();
         let fields = RequestHead::read(&head.headers);
         let admitted = self.web_guard.check(&fields);
         let prefs = ResponsePrefs::read(&fields, admitted.is_ok());
-        let responded = self.respond(&head, &fields, body, admitted, client, &mut trace);
+        let responded = self.respond(&head, &fields, body, admitted, client, trace);
         let answer = AssertUnwindSafe(responded).catch_unwind().await;
         let answer = answer.unwrap_or_else(|_panic| {
             trace.error = Some(ErrorKind::InternalServerError);
             failure(&internal_error())
         });
-        let response = self.offload(prefs.bytes_to_compress(&answer), || prefs.frame(answer)).await;
+        let mut response = self.framed_and_recorded(answer, prefs, trace).await;
+        if self.simulation.as_ref().is_some_and(|desk| desk.is_acting()) {
+            response.headers_mut().insert(response::SIMULATED, response::TRUE);
+        }
         if trace.is_call {
-            self.note(&trace, &response);
+            self.note(trace, &response);
         }
         response
     }

@@ -106,20 +106,22 @@ impl Sessions {
     /// Begins a session: a new access key, and the token that goes with it.
     pub(crate) fn begin(&self, session: &Session) -> SessionAccess {
         let access_key_id = access_key_id(environment::random_u128());
+        let session = serde_json::to_vec(session).expect("a session of texts and numbers is JSON");
+        let token = self.seal(&access_key_id, session);
+        SessionAccess { secret_access_key: self.secret(&access_key_id), access_key_id, token }
+    }
+
+    /// The token of a session's bytes.
+    pub(crate) fn seal(&self, access_key_id: &str, mut session: Vec<u8>) -> String {
         let mut nonce = [0; NONCE_LEN];
         for (byte, random) in nonce.iter_mut().zip(environment::random_u128().to_be_bytes()) {
             *byte = random;
         }
-        let mut sealed = serde_json::to_vec(session).expect("a session of texts and numbers is JSON");
+        let aad = Aad::from(access_key_id.as_bytes());
         self.sealing
-            .seal_in_place_append_tag(
-                Nonce::assume_unique_for_key(nonce),
-                Aad::from(access_key_id.as_bytes()),
-                &mut sealed,
-            )
+            .seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), aad, &mut session)
             .expect("a session is shorter than the cipher takes");
-        let token = STANDARD.encode([&nonce[..], &sealed].concat());
-        SessionAccess { secret_access_key: self.secret(&access_key_id), access_key_id, token }
+        STANDARD.encode([&nonce[..], &session].concat())
     }
 
     /// The session of a token; none if another server sealed it, for another key, or if it was altered.

@@ -59,6 +59,19 @@ pub(crate) struct Begun {
     pub(crate) stamp: u64,
     pub(crate) created_ms: u64,
     pub(crate) tables: Vec<u64>,
+    /// Whether the server keeps the tables encrypted, so that a plain backup has to be meant.
+    #[serde(default)]
+    pub(crate) encrypted: bool,
+    /// What tells the master key of these tables from others, if the server knows it.
+    #[serde(default)]
+    pub(crate) fingerprint: Option<String>,
+}
+
+/// How tables lie on disk, as far as the reader of a set may not know it.
+#[derive(Clone, Debug)]
+pub(crate) enum AtRest {
+    Plain,
+    Encrypted { fingerprint: Option<String> },
 }
 
 /// A table of a set.
@@ -118,7 +131,7 @@ pub(crate) const fn changes_something(request: &Request) -> bool {
 /// The body of the answer to a request of this reader, or why there is none.
 pub(crate) async fn answer(
     engine: &Engine<AnyStore>,
-    reader: Option<&AccountId>,
+    (reader, at_rest): (Option<&AccountId>, AtRest),
     request: &Request,
 ) -> Result<Vec<u8>, SetFault> {
     let json = |bytes: Vec<u8>| Ok(bytes);
@@ -128,7 +141,13 @@ pub(crate) async fn answer(
             let set = NewSet { account: reader.cloned(), tables, parents: parents.clone() };
             let begun = engine.begin_set(&set).await?;
             let (stamp, created_ms) = (begun.stamp, begun.created_ms);
-            json(frames::encode(&Begun { set: begun.id, stamp, created_ms, tables: begun.tables }, &[]))
+            let (encrypted, fingerprint) = match at_rest {
+                AtRest::Plain => (false, None),
+                AtRest::Encrypted { fingerprint } => (true, fingerprint),
+            };
+            let begun =
+                Begun { set: begun.id, stamp, created_ms, tables: begun.tables, encrypted, fingerprint };
+            json(frames::encode(&begun, &[]))
         }
         Request::Table { set, number } => {
             let table = engine.set_table(reader, set, *number).await?;

@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use hyper::header::{REFERER, USER_AGENT};
 use keywright_engine::{AccountId, Engine, Namespace, Principal};
 use keywright_semantics::error::{Error, ErrorKind};
 use keywright_semantics::iam::names::Kind;
@@ -13,11 +12,10 @@ use keywright_wire::sigv4::{SignedRequest, session_token};
 
 use super::auth::{Begun, CheckedClaim, Signer, SignerKey};
 use super::context::RequestContext;
-use super::judgement::{Circumstances, Judge};
+use super::judgement::{Circumstances, Judge, Peer, header_of};
 use super::rights::Rights;
 use super::service::Service;
 use super::sessions::{Holder, Session, Sessions};
-use crate::connection::request_head;
 use crate::process::environment;
 use crate::storage::any_store::AnyStore;
 
@@ -117,17 +115,13 @@ impl Service {
         context: Option<&RequestContext<'_>>,
         namespace: Namespace,
     ) -> Circumstances {
-        let header = |name| {
-            let value = context?.head.headers.get(name).and_then(request_head::visible);
-            value.map(str::to_owned)
-        };
-        Circumstances {
-            ip: context.map(|context| context.client.ip),
+        let client = context.map(|context| context.client);
+        let peer = Peer {
+            ip: client.map(|client| client.ip),
             is_secure: self.is_secure,
-            user_agent: header(USER_AGENT),
-            referer: header(REFERER),
-            namespace,
-        }
+            certificate_subject: client.and_then(|client| client.certificate_subject()).map(str::to_owned),
+        };
+        Circumstances::new(peer, namespace, |name| header_of(context?.head, name))
     }
 
     /// The judge of a request by these rights.

@@ -6,19 +6,20 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use hyper::header::USER_AGENT;
 use keywright_access::action::Own;
 use keywright_engine::{Namespace, Principal};
 use keywright_semantics::error::{Error, ErrorKind};
 use keywright_semantics::iam::names::root_arn;
 use keywright_semantics::monitoring;
 use keywright_semantics::operation::Operation;
-use keywright_semantics::touches::{Action, Resource, Touch, Touches};
+use keywright_semantics::touches::{Action, ReplicaChange, Resource, Touch, Touches};
 use keywright_wire::Family;
 use keywright_wire::sigv4::{SignedRequest, session_token};
 
 use super::admission::Asker;
 use super::explanations::Why;
-use super::judgement::{Circumstances, Judge};
+use super::judgement::{Circumstances, Judge, Peer};
 use super::rights::Rights;
 use super::service::Service;
 use crate::studio::{Access, Pass, Right, SignedIn, Unpermitted, Visit};
@@ -74,13 +75,14 @@ impl Service {
         visit: &Visit,
         namespace: &Namespace,
     ) -> Result<Judge, Error> {
-        let circumstances = Circumstances {
+        let agent = visit.user_agent.as_deref();
+        let header = |name| agent.filter(|_| name == USER_AGENT).map(str::to_owned);
+        let peer = Peer {
             ip: Some(visit.ip),
             is_secure: self.is_secure,
-            user_agent: visit.user_agent.as_deref().map(str::to_owned),
-            referer: None,
-            namespace: namespace.clone(),
+            certificate_subject: visit.certificate_subject.as_deref().map(str::to_owned),
         };
+        let circumstances = Circumstances::new(peer, namespace.clone(), header);
         Ok(self.judge_of(rights, self.engine()?, circumstances))
     }
 
@@ -113,6 +115,18 @@ impl Service {
             Right::SeeBacklog { table } => {
                 judge.permit(&of_table(Operation::DescribeTimeToLive, (table, None)))
             }
+            Right::Scan { table, index } => {
+                judge.first_look(&of_table(Operation::Scan, (table, index))).map(|_allowed_or_open| ())
+            }
+            Right::ChangeTable { table } => {
+                judge.permit(&Touches::update_table(Resource::of_table(table, None::<&str>), Vec::new()))
+            }
+            Right::DeleteReplica { table, region } => {
+                let deletion = vec![ReplicaChange::Delete(region.into())];
+                judge.permit(&Touches::update_table(Resource::of_table(table, None::<&str>), deletion))
+            }
+            Right::SeeSimulation => judge.own_call(Own::GetSimulation),
+            Right::ChangeSimulation => judge.own_call(Own::ChangeSimulation),
             Right::SeeHotKeys { table, index } => {
                 // It shows values of keys, as the report of a rule does.
                 let report = Action::Monitoring(monitoring::Operation::GetInsightRuleReport);

@@ -29,6 +29,9 @@ const FULL_FILE_BYTES: usize = 16 * 1024 * 1024;
 const INCREMENT_FILE_BYTES: usize = 8 * 1024 * 1024;
 /// Bytes of a page of items; one item more may follow.
 const PAGE_BYTES: usize = 1024 * 1024;
+/// Why a server with an encrypted folder does not export, unless its settings allow it.
+const ENCRYPTED: &str = "the data folder of the server is encrypted, and the files of an export would not be: \
+     start the server with --plain-exports if the buckets encrypt them, or if that is meant";
 /// The time between two looks at a clock that was late.
 const WAIT_MAX: Duration = Duration::from_millis(100);
 
@@ -63,6 +66,9 @@ async fn give_up(tools: &Tools, job: &ObjectJob) -> Result<(), Stop> {
 }
 
 async fn write(tools: &Tools, to: &Destination, job: &mut ObjectJob) -> Result<(), Stop> {
+    if !tools.may_export {
+        return Err(Stop::Failed { code: "S3AccessDenied", message: ENCRYPTED.to_owned() });
+    }
     to.put(&to.folder.started_key(), Bytes::new()).await?;
     to.remove_unfinished(job)?;
     to.check(tools, job).await?;

@@ -73,6 +73,7 @@ pub(crate) async fn run(
         job_memory_bytes: settings.job_memory_bytes / u64::try_from(settings.job_threads).unwrap_or(u64::MAX),
         backups: stores.backups,
         buckets: stores.buckets,
+        may_export: settings.may_export,
     });
     let mut desk = Desk {
         tools,
@@ -106,6 +107,8 @@ struct Tools {
     backups: Arc<BackupStore>,
     /// The buckets that requests may name.
     buckets: Arc<Buckets>,
+    /// Whether files that are not encrypted may be written into them.
+    may_export: bool,
 }
 
 /// How a piece of work on a job ended.
@@ -191,10 +194,11 @@ impl Tools {
                 };
                 // A place that is gone may come back with its objects.
                 let access = if place.is_some() { Access::Read } else { Access::Create };
-                delete(&self.backups.place(access)?, &copy.path()?)
+                let job = self.engine()?.begin_deletion(job).await?.ok_or(Stop::Overtaken)?;
+                delete(&self.backups.for_removal(access)?, &copy.path()?)
                     .await
                     .map_err(|fault| Stop::of(&fault))?;
-                self.engine()?.end_deletion(job).await?;
+                self.engine()?.end_deletion(&job).await?;
                 Ok(())
             }
         }
@@ -206,7 +210,7 @@ impl Tools {
         let stopped = match AssertUnwindSafe(self.work(job)).catch_unwind().await {
             Ok(Ok(()) | Err(Stop::Overtaken)) => return Outcome::Left,
             Ok(Err(stopped)) => stopped,
-            Err(_panic) => return again("it met a defect, which the log has".to_owned()),
+            Err(_panic) => Stop::Later("it met a defect, which the log has".to_owned()),
         };
         match stopped {
             Stop::Overtaken => Outcome::Left,
@@ -231,8 +235,8 @@ impl Tools {
 
 /// A job as it is now: its row has moved on since it was read.
 async fn newest(engine: &Engine<AnyStore>, job: &ObjectJob) -> ObjectJob {
-    let jobs = engine.object_jobs().await.unwrap_or_default();
-    jobs.into_iter().find(|newest| newest.id == job.id).unwrap_or_else(|| job.clone())
+    let newest = engine.object_job(&job.id).await.unwrap_or_default();
+    newest.unwrap_or_else(|| job.clone())
 }
 
 /// A job in a line of the log.

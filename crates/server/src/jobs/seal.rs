@@ -23,7 +23,7 @@ pub(super) async fn seal(tools: &Tools, job: ObjectJob) -> Result<(), Stop> {
     if let (Err(Stop::Overtaken), ObjectWork::Seal { backup, .. }) = (&ended, &job.work)
         && tools.engine()?.is_deleted(&job).await?
     {
-        let (place, path) = (tools.backups.place(Access::Read)?, Copy::of(&job, backup)?.path()?);
+        let (place, path) = (tools.backups.for_removal(Access::Read)?, Copy::of(&job, backup)?.path()?);
         delete(&place, &path).await.map_err(|fault| Stop::of(&fault))?;
     }
     ended
@@ -32,7 +32,7 @@ pub(super) async fn seal(tools: &Tools, job: ObjectJob) -> Result<(), Stop> {
 async fn copy(tools: &Tools, job: ObjectJob) -> Result<(), Stop> {
     let ObjectWork::Seal { backup, is_at_end, .. } = &job.work else { return Err(Stop::Overtaken) };
     let copy = Copy::of(&job, backup)?;
-    let (place, path) = (tools.backups.place(Access::Create)?, copy.path()?);
+    let (place, path) = (tools.backups.for_writing().await?, copy.path()?);
     let whole = if *is_at_end { whole(&place, &path).await? } else { None };
     let (job, manifest) = match whole {
         Some(manifest) => (job, manifest),

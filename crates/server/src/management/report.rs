@@ -3,13 +3,14 @@
 //!
 //! Names follow Prometheus' conventions: a unit at the end, `_total` for counters, seconds and bytes.
 
-use keywright_engine::KeepingFigures;
+use keywright_engine::{KeepingFigures, VerificationFigures};
 use keywright_semantics::error::Error;
 use keywright_store_local::{Figures, LONG_PAUSE, Pause};
 use keywright_wire::render_error;
 
 use super::exposition::{Exposition, Kind, Millionths};
 use super::process;
+use crate::audit;
 use crate::connection::budget::BudgetFigures;
 use crate::connection::connections::ConnectionFigures;
 use crate::connection::refused::Refused;
@@ -36,6 +37,16 @@ pub(crate) fn server(exposition: &mut Exposition, health: &Health, started_ms: u
         .metric(GAUGE, "keywright_state_info", "Always 1; the label says the state of /health/ready.")
         .sample(&[("state", health.name())], 1);
     process::describe(exposition, started_ms);
+}
+
+/// A data folder.
+pub(crate) fn encrypted(exposition: &mut Exposition, is_encrypted: bool) {
+    exposition.single(
+        GAUGE,
+        "keywright_encrypted",
+        "1 if the data folder is encrypted, else 0.",
+        u8::from(is_encrypted),
+    );
 }
 
 pub(crate) fn requests(exposition: &mut Exposition, totals: &Totals) {
@@ -138,6 +149,25 @@ pub(crate) fn connections(exposition: &mut Exposition, figures: &ConnectionFigur
     }
 }
 
+/// The audit log, where there is one.
+pub(crate) fn audit(exposition: &mut Exposition, figures: &audit::Figures) {
+    let (written, missing) = figures.counts();
+    exposition
+        .metric(
+            COUNTER,
+            "keywright_audit_records_total",
+            "Records of the audit log: written, and missing because the log could not be written.",
+        )
+        .sample(&[("outcome", "written")], written)
+        .sample(&[("outcome", "missing")], missing);
+    exposition.single(
+        GAUGE,
+        "keywright_audit_failing",
+        "Whether the audit log cannot be written at present.",
+        u8::from(figures.is_failing()),
+    );
+}
+
 /// Name, meaning and value of a metric of budgets.
 type BudgetMetric = (&'static str, &'static str, fn(&BudgetFigures) -> u64);
 
@@ -153,6 +183,25 @@ pub(crate) fn budgets(exposition: &mut Exposition, budgets: &[(&'static str, Bud
             exposition.sample(&[("budget", budget)], value(figures));
         }
     }
+}
+
+/// Comparisons of tables with their replicas.
+pub(crate) fn verifications(exposition: &mut Exposition, figures: &VerificationFigures) {
+    exposition
+        .metric(
+            COUNTER,
+            "keywright_replica_verifications_total",
+            "Comparisons of a table with its replicas, by what they found.",
+        )
+        .sample(&[("outcome", "equal")], figures.equal)
+        .sample(&[("outcome", "differs")], figures.differing)
+        .sample(&[("outcome", "undecided")], figures.undecided);
+    exposition.single(
+        GAUGE,
+        "keywright_replica_differences",
+        "Items that differ between replicas, by the last comparison of each table.",
+        figures.differences,
+    );
 }
 
 /// History and jobs. What is measured in the background is up to a minute old.

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 
+use crate::client::listing::counted;
 use crate::settings::storage::Storage;
 
 /// The studio, as the banner reports it.
@@ -21,8 +22,34 @@ pub(crate) struct Addresses {
     pub(crate) management: Option<SocketAddr>,
 }
 
+/// Who may send requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Door {
+    /// Those whose signature is right, as far as their policies go.
+    Closed,
+    /// Everyone, though the store has so many users, whom no policy judges.
+    Open { users: usize },
+}
+
+impl Door {
+    /// What is said of an open server whose store was closed before.
+    pub(crate) fn warning(self) -> Option<String> {
+        let Self::Open { users } = self else { return None };
+        let users = counted(u64::try_from(users).ok().filter(|users| *users > 0)?, "user");
+        Some(format!(
+            "this server is open, though its store has {users}: everyone who reaches it may do everything, and no \
+             policy is judged; close it with --credentials FILE or --access FILE"
+        ))
+    }
+}
+
 /// The lines printed once the server listens.
-pub(crate) fn serving(addresses: Addresses, storage: &Storage, signed: bool) -> String {
+pub(crate) fn serving(
+    addresses: Addresses,
+    (storage, encrypted_by): (&Storage, Option<&str>),
+    door: Door,
+    warnings: &[String],
+) -> String {
     let Addresses { api, secure, studio, management } = addresses;
     let endpoint = endpoint(api, secure);
     let studio = match studio {
@@ -43,14 +70,29 @@ pub(crate) fn serving(addresses: Addresses, storage: &Storage, signed: bool) -> 
         }
         Storage::Postgres { url, .. } | Storage::Tikv { url } => url.clone(),
     };
+    let encryption = match (encrypted_by, storage) {
+        (Some(source), Storage::Postgres { .. } | Storage::Tikv { .. }) => {
+            format!("of users and policies, by {source}")
+        }
+        (Some(source), _) => format!("by {source}"),
+        (None, Storage::Memory) => "nothing is at rest".to_owned(),
+        (None, Storage::Folder { .. }) => "none".to_owned(),
+        (None, Storage::Postgres { .. } | Storage::Tikv { .. }) => "that of the store".to_owned(),
+    };
     let management = match management {
         Some(address) => format!("http://{}/metrics, /health/ready", shown(address)),
         None => "off".to_owned(),
     };
-    let signatures = if signed { "verified" } else { "any well-formed one is accepted" };
-    let variables = if signed { "" } else { "AWS_ACCESS_KEY_ID=local AWS_SECRET_ACCESS_KEY=local " };
+    let (signatures, variables) = match door {
+        Door::Closed => ("verified", ""),
+        Door::Open { .. } => {
+            ("any well-formed one is accepted", "AWS_ACCESS_KEY_ID=local AWS_SECRET_ACCESS_KEY=local ")
+        }
+    };
+    let warnings: Vec<String> = warnings.iter().map(|text| format!("\n\nWARNING: {text}")).collect();
+    let warning = warnings.concat();
     format!(
-        "Keywright {version} serves DynamoDB\n  endpoint    {endpoint}\n  studio      {studio}\n  data        {data}\n  signatures  {signatures}\n  management  {management}\n\n\
+        "Keywright {version} serves DynamoDB\n  endpoint    {endpoint}\n  studio      {studio}\n  data        {data}\n  encryption  {encryption}\n  signatures  {signatures}\n  management  {management}{warning}\n\n\
          Try:  {variables}aws dynamodb list-tables --region us-east-1 --endpoint-url {endpoint}\n",
         version = env!("CARGO_PKG_VERSION")
     )
@@ -82,8 +124,11 @@ mod tests {
             studio: Some(StudioLine { address: "127.0.0.1:40123".parse().unwrap(), wanted: 8100 }),
             management: Some("127.0.0.1:8200".parse().unwrap()),
         };
-        let text = serving(addresses, &Storage::Memory, false);
+        let text =
+            serving(addresses, (&Storage::Memory, None), Door::Open { users: 0 }, &["a fault".to_owned()]);
+        assert!(text.contains("/health/ready\n\nWARNING: a fault\n"), "{text}");
         assert!(text.contains("studio      http://127.0.0.1:40123 (port 8100 is taken)"), "{text}");
+        assert!(text.contains("encryption  nothing is at rest"), "{text}");
         assert!(text.contains("http://127.0.0.1:8000") && text.contains("http://127.0.0.1:8200/metrics"));
         assert!(
             text.contains("aws dynamodb list-tables --region us-east-1 --endpoint-url http://127.0.0.1:8000")

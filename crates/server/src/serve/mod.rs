@@ -7,23 +7,24 @@ pub(crate) mod ready_file;
 pub(crate) mod timers;
 pub(crate) mod tls;
 
+use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
-use keywright_engine::{EngineConfig, Lane, Observer};
+use keywright_engine::{EngineConfig, Lane, Observer, RowSeal};
 use keywright_semantics::event_sources::target::Target;
 use keywright_store_local::{Durability, LocalOptions};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
 use crate::access::start::StartFile;
+use crate::audit::{self, Audit, AuditSettings, LogPlace};
 use crate::clock::{Clock, Desk};
 use crate::commands::about::LONG_VERSION;
-use crate::connection::handshake::Handshakes;
-use crate::connection::listener::{self, Bound};
+use crate::connection::listener::{self, Bound, Listener};
 use crate::deliveries::Figures;
 use crate::destinations;
 use crate::http::auth::Authenticator;
@@ -34,31 +35,40 @@ use crate::http::request_rates::RequestRates;
 use crate::http::sessions::Sessions;
 use crate::http::{Service, ServiceParts};
 use crate::jobs;
-use crate::limits::{CHANGES_SECONDS_MAX, DRAIN_SECONDS_MAX, UNREACHABLE_PLACES_LISTED};
-use crate::management::Management;
+use crate::kms;
+use crate::limits::{
+    AUDIT_FINISH_SECONDS_MAX, CHANGES_SECONDS_MAX, DRAIN_SECONDS_MAX, UNREACHABLE_PLACES_LISTED,
+};
+use crate::management::{Management, ManagementConfig};
 use crate::process::failure::Failure;
 use crate::process::{log, output};
 use crate::settings::arguments::DurabilityArgument;
+use crate::settings::backups::Backups;
 use crate::settings::config::Config;
 use crate::settings::storage::Storage;
 use crate::settings::variables;
+use crate::simulation;
 #[cfg(feature = "postgres")]
 use crate::storage::backend::Postgres;
 #[cfg(feature = "tikv")]
 use crate::storage::backend::Tikv;
-use crate::storage::backend::{Backend, Folder};
+use crate::storage::backend::{Backend, EncryptedFolder, Folder};
 use crate::storage::buckets::Buckets;
 use crate::storage::copies::BackupStore;
 use crate::storage::database::Database;
+use crate::storage::encryption::backup_keys::BackupKey;
+use crate::storage::encryption::source::KeySource;
+use crate::storage::encryption::swap;
 use crate::storage::private_file;
 use crate::storage::{recovery, scrub};
-use crate::studio::{Api, Studio, Surroundings};
+use crate::studio::{Api, FileForm, PlainFiles, Studio, StudioConfig, Surroundings};
 use crate::targets::Targets;
 use crate::triggers;
-use banner::{Addresses, StudioLine};
+use banner::{Addresses, Door, StudioLine};
 use descriptors::DataIn;
 use overview::{Heartbeat, Overview};
 use ready_file::{Listening, ReadyFile};
+use tls::{Hangups, Tls};
 
 /// `program` is the whole command line, whose variables are known.
 pub(crate) fn run(mut config: Config, program: &clap::Command) -> Result<(), Failure> {
@@ -99,7 +109,8 @@ pub(crate) fn run(mut config: Config, program: &clap::Command) -> Result<(), Fai
                 memtable_bytes: write_buffer_bytes.unwrap_or(default.memtable_bytes),
                 ..default
             };
-            runtime.block_on(serve(config, Backend::Folder(Folder::new(path, options))))
+            let folder = Folder::new(path, options, config.keys.clone());
+            runtime.block_on(serve(config, Backend::Folder(Box::new(folder))))
         }
         #[cfg(feature = "postgres")]
         Storage::Postgres { url, password } => {
@@ -129,6 +140,10 @@ fn engine_config(config: &Config, metrics: &Arc<RequestMetrics>) -> EngineConfig
     let observer: Arc<dyn Observer> = metrics.clone();
     EngineConfig {
         transition_ms: config.transition_ms,
+        source_region_ms: config.replication.source_region_ms,
+        verification_interval_ms: config.replication.verification_interval_ms,
+        backlog_bytes_max: config.replication.backlog_bytes_max,
+        replica_lost_ms: config.replication.lost_ms,
         policy_change_wait_ms: config.policy_change_wait_ms,
         ttl_delay_ms: config.ttl_delay_ms.unwrap_or(default.ttl_delay_ms),
         strict_metrics: config.strict_metrics,
@@ -147,6 +162,14 @@ fn engine_config(config: &Config, metrics: &Arc<RequestMetrics>) -> EngineConfig
     }
 }
 
+/// What seals users and their secrets in a shared store. A folder is encrypted as a whole.
+fn secrets(config: &Config) -> Result<Option<Arc<dyn RowSeal>>, Failure> {
+    match (&config.keys, &config.storage) {
+        (Some(source), Storage::Postgres { .. } | Storage::Tikv { .. }) => source.row_seal(),
+        _ => Ok(None),
+    }
+}
+
 /// Where triggers may send records.
 fn targets(config: &Config, buckets: &Arc<Buckets>) -> Targets {
     let triggers = &config.triggers;
@@ -160,6 +183,17 @@ fn targets(config: &Config, buckets: &Arc<Buckets>) -> Targets {
         buckets: Arc::clone(buckets),
         of_sections: of_sections.collect(),
     }
+}
+
+/// Where backups are copied.
+fn backups(config: &Config) -> Arc<BackupStore> {
+    let Backups { to, s3, form, .. } = &config.backups;
+    let folder = match &config.storage {
+        Storage::Folder { path, .. } => Some(path.clone()),
+        Storage::Memory | Storage::Postgres { .. } | Storage::Tikv { .. } => None,
+    };
+    let key = config.keys.clone().map(|source| BackupKey::new(source, folder));
+    Arc::new(BackupStore::new((to.clone(), s3.clone().unwrap_or_default()), (*form, key)))
 }
 
 /// Number of threads for long computations: all processors but one, so that short requests always find one
@@ -192,10 +226,137 @@ impl Signers {
     }
 }
 
-async fn apply(access: Option<&StartFile>, database: &Database) -> Result<(), Failure> {
-    match access {
-        Some(access) => access.apply(database).await,
-        None => Ok(()),
+/// The ports of the API and the studio, and what they share.
+struct Ports {
+    bound: Bound,
+    studio: Option<(StudioConfig, SocketAddr, Listener)>,
+    /// `None` without TLS.
+    tls: Option<(Arc<Tls>, Hangups)>,
+}
+
+impl Ports {
+    fn take(config: &mut Config) -> Result<Self, Failure> {
+        let tls = config.tls.take().map(Tls::open).transpose()?.map(Arc::new);
+        let handshakes = tls.as_ref().map(|tls| tls.handshakes());
+        let bound = Bound::new(config.address, handshakes.clone())?;
+        let studio = config.studio.take().map(|own| {
+            Bound::any_port(own.address, handshakes).map(|(address, listener)| (own, address, listener))
+        });
+        let studio = studio.transpose()?;
+        let hangups = tls.is_some().then(Hangups::hear).transpose()?;
+        let ports = Self { bound, studio, tls: tls.zip(hangups) };
+        if config.credentials.is_some() || config.access.is_some() {
+            ports.warn_of_plain(config.management.as_ref());
+        }
+        Ok(ports)
+    }
+
+    /// Warns of ports beyond this machine to which secrets are sent in the clear.
+    fn warn_of_plain(&self, management: Option<&ManagementConfig>) {
+        let studio = self.studio.iter().map(|(_, address, _)| *address);
+        let plain = std::iter::once(self.bound.address()).chain(studio);
+        let mut beyond = plain.filter(|address| !address.ip().is_loopback() && self.tls.is_none());
+        if let Some(address) = beyond.next() {
+            tracing::warn!(
+                "{address} is reached without TLS: the network in between can read all items, and the secrets of \
+                 new keys and sessions. Pass --tls-certificate and --tls-key, or put a proxy with TLS before \
+                 this server and listen on loopback"
+            );
+        }
+        if let Some(address) = management.map(|management| management.address)
+            && !address.ip().is_loopback()
+        {
+            tracing::warn!(
+                "the management port {address} has no TLS: a secret that is sent to it as a password can be \
+                 read on the way. Let readers of the metrics sign their requests, or put a proxy with TLS \
+                 before it"
+            );
+        }
+    }
+}
+
+/// The audit log, which is opened before the database unless it lies in the data folder.
+enum AuditStart {
+    None,
+    Started(Audit),
+    InDataFolder(AuditSettings),
+}
+
+impl AuditStart {
+    fn of(settings: Option<AuditSettings>) -> Result<Self, Failure> {
+        match settings {
+            None => Ok(Self::None),
+            Some(settings) if settings.place == LogPlace::DataFolder => Ok(Self::InDataFolder(settings)),
+            Some(settings) => Audit::start(settings, audit::Form::Plain).map(Self::Started),
+        }
+    }
+
+    /// The log, once the database is open and its keys are known.
+    fn within(self, database: &Database) -> Result<Option<Arc<Audit>>, Failure> {
+        let audit = match self {
+            Self::None => return Ok(None),
+            Self::Started(audit) => audit,
+            Self::InDataFolder(settings) => {
+                let encrypted = database.encrypted().map(|folder| audit::Form::Encrypted(folder.keyring));
+                Audit::start(settings, encrypted.unwrap_or(audit::Form::Plain))?
+            }
+        };
+        Ok(Some(Arc::new(audit)))
+    }
+}
+
+/// Warns of a server that verifies signatures, and of which nobody can have a key.
+fn warn_of_nobody(authenticator: &Authenticator, database: &Database) {
+    let has_users = database.engine().is_none_or(|engine| engine.user_count() > 0);
+    if authenticator.verifies() && !authenticator.has_keys() && !has_users {
+        tracing::warn!(
+            "nobody can use this server: neither --credentials nor --access names a key, and the store has no user. Add \
+             a user with a key to the access file, or make a root key with `keywright credentials`"
+        );
+    }
+}
+
+async fn apply(
+    access: Option<&StartFile>,
+    authenticator: &Authenticator,
+    database: &Database,
+) -> Result<(), Failure> {
+    if let Some(access) = access {
+        access.apply(database).await?;
+    }
+    warn_of_nobody(authenticator, database);
+    Ok(())
+}
+
+/// What is said of the ports once they are served.
+struct Announced {
+    banner: String,
+    /// The URL of the API.
+    endpoint: String,
+    listening: Listening,
+}
+
+impl Announced {
+    fn of(
+        bound: &Bound,
+        studio: Option<&(StudioConfig, SocketAddr, Listener)>,
+        management: Option<&Management>,
+        (data, door, warnings): ((&Storage, Option<&str>), Door, &[String]),
+    ) -> Self {
+        let addresses = Addresses {
+            api: bound.address(),
+            secure: bound.secure(),
+            studio: studio
+                .map(|(own, address, _)| StudioLine { address: *address, wanted: own.address.port() }),
+            management: management.map(Management::address),
+        };
+        let listening = Listening {
+            api: bound.address(),
+            studio: addresses.studio.map(|studio| banner::endpoint(studio.address, bound.secure())),
+            management: addresses.management.map(|address| banner::endpoint(address, false)),
+        };
+        let endpoint = banner::endpoint(bound.address(), bound.secure());
+        Self { banner: banner::serving(addresses, data, door, warnings), endpoint, listening }
     }
 }
 
@@ -203,25 +364,22 @@ async fn apply(access: Option<&StartFile>, database: &Database) -> Result<(), Fa
 /// folder.
 async fn serve(mut config: Config, backend: Backend) -> Result<(), Failure> {
     let Signers { authenticator, access, sessions } = Signers::read(&config)?;
-    let verifies = authenticator.verifies();
-    let handshakes = config.tls.as_ref().map(tls::acceptor).transpose()?.map(Handshakes::new);
-    let bound = Bound::new(config.address, handshakes.clone())?;
-    let studio = config.studio.take().map(|own| {
-        Bound::any_port(own.address, handshakes).map(|(address, listener)| (own, address, listener))
-    });
-    let studio = studio.transpose()?;
+    let kms = config.kms.take().map(kms::Client::new).transpose()?.map(Arc::new);
+    let Ports { bound, studio, tls } = Ports::take(&mut config)?;
     // Before the banner is printed: a stop signal right after it must end the server cleanly too.
     let stop_signal = listener::stop_signal()?;
     let management = config.management.clone().map(Management::start).transpose()?;
+    let audit = AuditStart::of(config.audit.take())?;
     let metrics = Arc::new(RequestMetrics::default());
-    let engine_config = engine_config(&config, &metrics);
+    let engine_config = EngineConfig { secrets: secrets(&config)?, ..engine_config(&config, &metrics) };
     let lane = Arc::clone(&engine_config.lane);
     let clock = Arc::new(Clock::new(config.clock));
+    let simulation = simulation::Desk::open(&config.simulation, &engine_config.links, &clock)?.map(Arc::new);
     let database = Arc::new(Database::open(backend, engine_config, Arc::clone(&clock)).await?);
-    apply(access.as_ref(), &database).await?;
-    warn_of_places(&database);
-    let backups = BackupStore::new(config.backups.to.clone(), config.backups.s3.clone().unwrap_or_default());
-    let backups = Arc::new(backups);
+    let audit = audit.within(&database)?;
+    apply(access.as_ref(), &authenticator, &database).await?;
+    let door = looked_over(&database, authenticator.verifies());
+    let backups = backups(&config);
     let buckets = Arc::new(Buckets::new(config.buckets.clone()));
     let targets = Arc::new(targets(&config, &buckets));
     let (deliveries, figures) = (Arc::default(), Arc::<Figures>::default());
@@ -230,42 +388,40 @@ async fn serve(mut config: Config, backend: Backend) -> Result<(), Failure> {
     let parts = ServiceParts {
         database: Arc::clone(&database),
         backups: Arc::clone(&backups),
+        kms,
         targets: Arc::clone(&targets),
         deliveries: Arc::clone(&figures),
         lane,
         metrics,
         authenticator,
         sessions,
-        is_secure: config.tls.is_some(),
+        is_secure: tls.is_some(),
         web_guard: config.web_guard,
         limits: config.limits,
         rates: RequestRates::new(&config.rates),
         request_log: config.request_log,
+        audit,
         clock: clock.is_manual().then(|| Desk { clock, moves }),
+        simulation: simulation.clone(),
     };
     let service = Arc::new(Service::new(parts, stopping.clone()));
     let heartbeat = Arc::new(Heartbeat::new());
-    let addresses = Addresses {
-        api: bound.address(),
-        secure: bound.secure(),
-        studio: studio
-            .as_ref()
-            .map(|(own, address, _)| StudioLine { address: *address, wanted: own.address.port() }),
-        management: management.as_ref().map(Management::address),
+    let encrypted = database.encrypted();
+    let encrypted_by = match &config.storage {
+        Storage::Memory | Storage::Folder { .. } => encrypted.as_ref().map(|folder| folder.source.shown()),
+        Storage::Postgres { .. } | Storage::Tikv { .. } => config.keys.as_ref().map(KeySource::shown),
     };
-    let listening = Listening {
-        api: bound.address(),
-        studio: addresses.studio.map(|studio| banner::endpoint(studio.address, bound.secure())),
-        management: addresses.management.map(|address| banner::endpoint(address, false)),
-    };
-    let banner = banner::serving(addresses, &config.storage, verifies);
+    let data = (&config.storage, encrypted_by.as_deref());
+    let warnings = warnings(door, simulation.as_deref());
+    let Announced { banner, endpoint, listening } =
+        Announced::of(&bound, studio.as_ref(), management.as_ref(), (data, door, &warnings));
     let secure = bound.secure();
-    let endpoint = banner::endpoint(bound.address(), secure);
     let listener = bound.listen()?;
     if let Some(management) = &management {
         let delivered = (Arc::clone(&deliveries), Arc::clone(&figures));
         let overview =
             Overview::new(Arc::clone(&service), Arc::clone(&heartbeat), delivered, stopping.clone());
+        let overview = overview.with_tls(tls.as_ref().map(|(tls, _)| Arc::clone(tls)));
         management.watch(Arc::new(overview));
     }
     let ready_file = config.ready_file.as_deref().map(|path| ReadyFile::write(path, &endpoint, &listening));
@@ -281,8 +437,12 @@ async fn serve(mut config: Config, backend: Backend) -> Result<(), Failure> {
     tasks.spawn("the deliveries to Kinesis", delivering);
     let tools = triggers::Tools::new(Arc::clone(&database), targets, figures);
     tasks.spawn("the triggers", triggers::run(Arc::new(tools), config.triggers.sections, stopping.clone()));
+    tasks.spawn("the watch over the simulation's file", simulation::run(simulation, stopping.clone()));
     tasks.spawn("the scrub", scrub::run(Arc::clone(&database), stopping.clone()));
     tasks.spawn("the heartbeat", heartbeat.run(stopping.clone()));
+    if let Some((tls, hangups)) = tls {
+        tasks.spawn("the watch over the TLS files", tls::run(tls, hangups, stopping.clone()));
+    }
     if let Some((own, _, listener)) = studio {
         let api: Arc<dyn Api> = service.clone();
         let surroundings = Surroundings {
@@ -291,6 +451,7 @@ async fn serve(mut config: Config, backend: Backend) -> Result<(), Failure> {
             storage: config.storage.shown(),
             limits: config.limits,
             version: LONG_VERSION,
+            model_form: model_form(encrypted),
         };
         let studio = Studio::new(own, api, surroundings, stopping.clone());
         tasks.spawn("the studio", listener.run(Arc::new(studio), stopping.clone()));
@@ -314,6 +475,14 @@ async fn stop_all(service: &Service, database: &Database, mut tasks: Tasks) -> R
     }
     let changes_ended =
         tokio::time::timeout(Duration::from_secs(CHANGES_SECONDS_MAX), service.changes_ended()).await;
+    if let Some(audit) = service.audit()
+        && tokio::time::timeout(Duration::from_secs(AUDIT_FINISH_SECONDS_MAX), audit.finish()).await.is_err()
+    {
+        tracing::warn!(
+            "the audit log was still being written after {AUDIT_FINISH_SECONDS_MAX} seconds: its last records \
+             may be missing"
+        );
+    }
     if changes_ended.is_err() {
         // The next start recounts the counters that such a write may still change.
         tracing::warn!("some writes were still running: the database is left as after a crash");
@@ -325,10 +494,60 @@ async fn stop_all(service: &Service, database: &Database, mut tasks: Tasks) -> R
         .map_err(|error| Failure::new(format!("cannot close the database cleanly: {error}")))
 }
 
-/// Warns of tables that no request can name, and of those that this release does not serve.
+/// What the banner warns of.
+fn warnings(door: Door, simulation: Option<&simulation::Desk>) -> Vec<String> {
+    let is_acting = simulation.is_some_and(simulation::Desk::is_acting);
+    door.warning().into_iter().chain(is_acting.then(|| simulation::ACTING.to_owned())).collect()
+}
+
+/// Who may send requests. Warns of what is in the store and not as it should be, and of users whom nobody
+/// judges.
+fn looked_over(database: &Database, verifies: bool) -> Door {
+    warn_of_places(database);
+    if verifies {
+        return Door::Closed;
+    }
+    let door = Door::Open { users: database.engine().map_or(0, |engine| engine.user_count()) };
+    if let Some(warning) = door.warning() {
+        tracing::warn!("{warning}");
+    }
+    door
+}
+
+/// How the studio's files in the data folder lie on disk.
+fn model_form(encrypted: Option<EncryptedFolder>) -> Arc<dyn FileForm> {
+    match encrypted {
+        Some(folder) => folder.models,
+        None => Arc::new(PlainFiles::default()),
+    }
+}
+
+/// Warns of tables that ask for encryption in a folder that is not encrypted, and of a folder that a command
+/// has left next to it.
+fn warn_of_plain_data(database: &Database) {
+    let Some(folder) = database.folder() else { return };
+    let tables = database.engine().map_or(0, |engine| engine.tables_with_key());
+    if tables > 0 && database.encrypted().is_none() {
+        tracing::warn!(
+            "{tables} tables ask for encryption (SSESpecification), and the data folder is not encrypted: run \
+             `keywright encryption enable`"
+        );
+    }
+    if let Some(left) = swap::left_of(folder) {
+        tracing::warn!(
+            "{} is what an interrupted `keywright encryption enable` or `disable` has left of the folder: run it \
+             again",
+            left.display()
+        );
+    }
+}
+
+/// Warns of tables that no request can name, of those that this release does not serve, and of data that is
+/// not encrypted and should be.
 fn warn_of_places(database: &Database) {
     warn_of_unreachable(database);
     warn_of_refused(database);
+    warn_of_plain_data(database);
 }
 
 /// Names the places with tables that no request can name: a server of an earlier release took them.

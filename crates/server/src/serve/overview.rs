@@ -12,6 +12,7 @@ use keywright_engine::{Env as _, Namespace};
 use keywright_semantics::error::Error;
 use tokio::sync::watch;
 
+use super::tls::Tls;
 use crate::connection::listener::Serving as _;
 use crate::deliveries::Figures;
 use crate::destinations;
@@ -32,6 +33,8 @@ pub(crate) struct Overview {
     triggers: Arc<Figures>,
     stopping: watch::Receiver<bool>,
     started_ms: u64,
+    /// `None` without TLS.
+    tls: Option<Arc<Tls>>,
 }
 
 impl Overview {
@@ -41,7 +44,13 @@ impl Overview {
         (deliveries, triggers): (Arc<destinations::Figures>, Arc<Figures>),
         stopping: watch::Receiver<bool>,
     ) -> Self {
-        Self { service, heartbeat, deliveries, triggers, stopping, started_ms: environment::now().0 }
+        let started_ms = environment::now().0;
+        Self { service, heartbeat, deliveries, triggers, stopping, started_ms, tls: None }
+    }
+
+    /// The same with the figures of the certificate.
+    pub(crate) fn with_tls(self, tls: Option<Arc<Tls>>) -> Self {
+        Self { tls, ..self }
     }
 }
 
@@ -63,11 +72,23 @@ impl Watched for Overview {
         report::requests(exposition, &self.service.metrics().totals());
         report::connections(exposition, self.service.connection_figures(), self.service.refused());
         report::budgets(exposition, &self.service.budgets());
+        if let Some(tls) = &self.tls {
+            tls.describe(exposition);
+        }
+        if let Some(audit) = self.service.audit() {
+            report::audit(exposition, audit.figures());
+        }
         if let Some(figures) = self.service.database().figures() {
             report::store(exposition, &figures, self.service.database().opened_again());
         }
+        if self.service.database().folder().is_some() {
+            report::encrypted(exposition, self.service.database().encrypted().is_some());
+        }
         if let Some((figures, lag_ms)) = self.service.database().keeping() {
             report::keeping(exposition, &figures, lag_ms, self.service.database().clock().now_ms());
+        }
+        if let Some(engine) = self.service.database().engine() {
+            report::verifications(exposition, &engine.verification_figures());
         }
         self.deliveries.describe(exposition, self.service.database().clock().now_ms());
         triggers(exposition, &self.triggers, self.service.database());

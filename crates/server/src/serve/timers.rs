@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
-use keywright_engine::{Env as _, NextWake};
+use keywright_engine::{Env as _, NextWake, Verdict, Verification, VerifiedReplica};
 use tokio::sync::{mpsc, watch};
 
 use crate::clock::{Clock, Move};
@@ -32,17 +32,32 @@ pub(crate) async fn run(
         let sleep_ms = clock.real_ms(until_ms).clamp(SLEEP_MS_MIN, SLEEP_MS_MAX);
         tokio::select! {
             () = tokio::time::sleep(Duration::from_millis(sleep_ms)) => {}
+            () = replication_wanted(&database) => {}
             Some(wish) = moves.recv() => advance(&database, &clock, wish, &stopping).await,
             _ = stopping.changed() => {}
         }
     }
 }
 
+/// Waits until replicas lack a change, so that they have it some milliseconds later. Not at once: many writes
+/// are sent together.
+async fn replication_wanted(database: &Database) {
+    match database.engine() {
+        Some(engine) => engine.replication_wanted().await,
+        None => std::future::pending().await,
+    }
+    tokio::time::sleep(Duration::from_millis(SLEEP_MS_MIN)).await;
+}
+
 /// One step. A panic in it must not end the others.
 async fn step(database: &Database, now_ms: u64) -> NextWake {
     let step = async {
         match database.engine() {
-            Some(engine) => engine.step(now_ms).await,
+            Some(engine) => {
+                let wake = engine.step(now_ms).await;
+                engine.take_ended_verifications().iter().for_each(log_verification);
+                wake
+            }
             // The store is being opened again.
             None => NextWake { at_ms: None },
         }
@@ -51,6 +66,30 @@ async fn step(database: &Database, now_ms: u64) -> NextWake {
         tracing::error!("background work failed and will be retried");
         NextWake { at_ms: Some(now_ms.saturating_add(AFTER_PANIC_MS)) }
     })
+}
+
+/// Logs what a comparison of a table with its replicas found.
+fn log_verification(ended: &Verification) {
+    let Verification { table, region, .. } = ended;
+    let (verdict, sum) = (ended.verdict(), |count: fn(&VerifiedReplica) -> u64| -> u64 {
+        ended.replicas.iter().map(count).sum()
+    });
+    let (differences, undecided) = (sum(|one| one.differences), sum(|one| one.undecided));
+    match verdict {
+        Verdict::Running | Verdict::Equal => {
+            tracing::info!(table, region, "the replicas of the table are equal");
+        }
+        Verdict::Repaired => {
+            let repaired = sum(|one| one.repaired);
+            tracing::warn!(table, region, repaired, "replicas of the table differed and were repaired");
+        }
+        Verdict::Undecided => {
+            tracing::warn!(table, region, undecided, "changes to the table did not reach its replicas");
+        }
+        Verdict::Differs => {
+            tracing::error!(table, region, differences, "replicas of the table differ");
+        }
+    }
 }
 
 /// Moves the clock, and does all work on the way when it is due, while the client waits.

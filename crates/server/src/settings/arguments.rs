@@ -10,11 +10,15 @@ use clap::{Args, ValueEnum};
 
 use super::buckets::StoreArguments;
 use super::kinesis::KinesisArguments;
+use super::kms::KmsArguments;
+use super::tls::TlsArguments;
 use super::triggers::TriggerArguments;
+use crate::audit::Keep;
 use crate::clock::{ManualStart, Pace};
 use crate::http::request_log::RequestLog;
 use crate::http::request_rates::AccountRate;
 use crate::process::log::{LogFormat, LogLevel};
+use crate::simulation::SimulationSetting;
 use crate::storage::scrub::ScrubSetting;
 
 /// When a write is acknowledged, and so which failures can lose an acknowledged write.
@@ -96,15 +100,27 @@ pub(crate) struct ServeArguments {
     /// the names of this machine. Beyond loopback only browsers are checked. Can be repeated
     #[arg(long, value_name = "NAME", env = "KEYWRIGHT_ALLOWED_HOST", value_delimiter = ',')]
     pub(crate) allowed_host: Vec<String>,
-    /// Serve TLS with this certificate chain (PEM)
-    #[arg(long, value_name = "FILE", env = "KEYWRIGHT_TLS_CERTIFICATE")]
-    pub(crate) tls_certificate: Option<PathBuf>,
-    /// Private key of the certificate (PEM)
-    #[arg(long, value_name = "FILE", env = "KEYWRIGHT_TLS_KEY")]
-    pub(crate) tls_key: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) tls: TlsArguments,
     /// How long a table stays in CREATING, UPDATING or DELETING, in milliseconds [default: 0]
     #[arg(long, value_name = "MS", env = "KEYWRIGHT_TRANSITION_MS")]
     pub(crate) transition_ms: Option<u64>,
+    /// For how many hours a region that a new replica was filled from cannot be removed; 0 for none
+    /// [default: 24]
+    #[arg(long, value_name = "HOURS", env = "KEYWRIGHT_SOURCE_REGION_HOURS")]
+    pub(crate) source_region_hours: Option<u32>,
+    /// How many hours after one comparison of a table with its replicas the next one begins; 0 for none but
+    /// those that `keywright global verify` begins [default: 168]
+    #[arg(long, value_name = "HOURS", env = "KEYWRIGHT_REPLICATION_VERIFY_HOURS")]
+    pub(crate) replication_verify_hours: Option<u32>,
+    /// How many MiB of changes a table keeps for a replica that is not reached; beyond them all of its items
+    /// are sent later [default: 1024]
+    #[arg(long, value_name = "MIB", env = "KEYWRIGHT_REPLICATION_BACKLOG_MIB")]
+    pub(crate) replication_backlog_mib: Option<u32>,
+    /// After how many days without reaching a replica it is lost, and has to rejoin by `keywright global
+    /// rejoin` [default: 30]
+    #[arg(long, value_name = "DAYS", env = "KEYWRIGHT_REPLICA_LOST_DAYS")]
+    pub(crate) replica_lost_days: Option<u32>,
     /// How long after a change of a resource policy the next one is refused, in milliseconds; 15000 as the
     /// service [default: 0]
     #[arg(long, value_name = "MS", env = "KEYWRIGHT_POLICY_CHANGE_WAIT_MS")]
@@ -128,15 +144,41 @@ pub(crate) struct ServeArguments {
     #[command(flatten)]
     pub(crate) clock: ClockArguments,
     #[command(flatten)]
+    pub(crate) simulation: SimulationArguments,
+    #[command(flatten)]
     pub(crate) backups: BackupArguments,
     #[command(flatten)]
     pub(crate) stores: StoreArguments,
     #[command(flatten)]
     pub(crate) kinesis: KinesisArguments,
     #[command(flatten)]
+    pub(crate) encryption: EncryptionArguments,
+    /// Refuse to start if the data folder is not encrypted
+    #[arg(long, env = "KEYWRIGHT_REQUIRE_ENCRYPTION", num_args = 0..=1, default_missing_value = "true", require_equals = true, help_heading = "Encryption")]
+    pub(crate) require_encryption: Option<bool>,
+    #[command(flatten)]
+    pub(crate) kms: KmsArguments,
+    #[command(flatten)]
     pub(crate) triggers: TriggerArguments,
     #[command(flatten)]
     pub(crate) limits: LimitArguments,
+}
+
+/// The key of an encrypted data folder. docs/guide/encryption.md explains it. The variable
+/// `KEYWRIGHT_ENCRYPTION_KEY` can hold the key itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
+#[command(next_help_heading = "Encryption")]
+pub(crate) struct EncryptionArguments {
+    /// Encrypt the data folder under the key in this file: 32 bytes in base64, as `keywright encryption
+    /// new-key` makes them
+    #[arg(long, value_name = "FILE", env = "KEYWRIGHT_ENCRYPTION_KEY_FILE")]
+    pub(crate) encryption_key_file: Option<PathBuf>,
+    /// The same with the key that this command of the shell prints, for example that of a vault
+    #[arg(long, value_name = "COMMAND", env = "KEYWRIGHT_ENCRYPTION_KEY_COMMAND")]
+    pub(crate) encryption_key_command: Option<String>,
+    /// The same with a key that lies in the folder, encrypted under this key of --kms-endpoint
+    #[arg(long, value_name = "KEY", env = "KEYWRIGHT_KMS_KEY_ID")]
+    pub(crate) kms_key_id: Option<String>,
 }
 
 /// Backups, points in time, and the jobs that they make. docs/guide/backup.md explains them.
@@ -148,6 +190,12 @@ pub(crate) struct BackupArguments {
     /// [default: backups in the data folder; off without one]
     #[arg(long, value_name = "PLACE", env = "KEYWRIGHT_BACKUP_TO")]
     pub(crate) backup_to: Option<String>,
+    /// Do not encrypt copies of backups, although the server has an encryption key
+    #[arg(long, env = "KEYWRIGHT_PLAIN_BACKUPS", num_args = 0..=1, default_missing_value = "true", require_equals = true)]
+    pub(crate) plain_backups: Option<bool>,
+    /// Allow exports of tables of an encrypted data folder, whose files are not encrypted by Keywright
+    #[arg(long, env = "KEYWRIGHT_PLAIN_EXPORTS", num_args = 0..=1, default_missing_value = "true", require_equals = true)]
+    pub(crate) plain_exports: Option<bool>,
     /// Turn point-in-time recovery on for each new table
     #[arg(long, env = "KEYWRIGHT_PITR_DEFAULT", num_args = 0..=1, default_missing_value = "true", require_equals = true)]
     pub(crate) pitr_default: Option<bool>,
@@ -193,6 +241,20 @@ pub(crate) struct ClockArguments {
     pub(crate) clock: Option<ManualStart>,
 }
 
+/// Faults between the regions of global tables. docs/guide/global-tables.md explains them.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Simulation")]
+pub(crate) struct SimulationArguments {
+    /// Let tests delay, hold, repeat and reorder replication between regions, and set clocks of regions
+    /// wrong: by this JSON file, or without one by POST /_keywright/simulation [default: off]
+    #[arg(long, value_name = "FILE", env = "KEYWRIGHT_SIMULATE", num_args = 0..=1, default_missing_value = "true", require_equals = true)]
+    pub(crate) simulate: Option<SimulationSetting>,
+    /// Allow --simulate on an address beyond loopback: anyone who reaches the port, with --credentials those
+    /// whose policies allow it, can hold back replication
+    #[arg(long, env = "KEYWRIGHT_SIMULATE_BEYOND_LOOPBACK", num_args = 0..=1, default_missing_value = "true", require_equals = true)]
+    pub(crate) simulate_beyond_loopback: Option<bool>,
+}
+
 /// The studio: pages to look at and change tables and models. docs/guide/studio.md shows it.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Studio")]
@@ -230,6 +292,23 @@ pub(crate) struct WatchArguments {
     /// many milliseconds [default without a value: all]
     #[arg(long, value_name = "WHICH", env = "KEYWRIGHT_REQUEST_LOG", num_args = 0..=1, default_missing_value = "all", require_equals = true)]
     pub(crate) request_log: Option<RequestLog>,
+    /// Record who did what in this file, as JSON lines of CloudTrail's form
+    #[arg(long, value_name = "FILE", env = "KEYWRIGHT_AUDIT_LOG")]
+    pub(crate) audit_log: Option<PathBuf>,
+    /// Record requests about items too, without their values: all, writes, or those on these tables. Denied
+    /// ones always are [default: off]
+    #[arg(long, value_name = "WHICH", env = "KEYWRIGHT_AUDIT_DATA", value_delimiter = ',')]
+    pub(crate) audit_data: Vec<String>,
+    /// Keep closed files of the audit log for so many days, as 90d, or the newest so many, as 100
+    /// [default: off, which keeps all]
+    #[arg(long, value_name = "HOW LONG", env = "KEYWRIGHT_AUDIT_KEEP")]
+    pub(crate) audit_keep: Option<Keep>,
+    /// While the audit log cannot be written, refuse changes that it would record
+    #[arg(long, env = "KEYWRIGHT_AUDIT_REQUIRED", num_args = 0..=1, default_missing_value = "true", require_equals = true)]
+    pub(crate) audit_required: Option<bool>,
+    /// For tests: size of the audit log's files
+    #[arg(long, hide = true)]
+    pub(crate) audit_file_kib: Option<u64>,
     /// Log messages of this level and above [default: warn, or what RUST_LOG says]
     #[arg(long, value_name = "LEVEL", env = "KEYWRIGHT_LOG_LEVEL")]
     pub(crate) log_level: Option<LogLevel>,

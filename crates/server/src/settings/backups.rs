@@ -11,6 +11,7 @@ use super::arguments::BackupArguments;
 use super::buckets::ObjectStores;
 use super::storage::Storage;
 use crate::process::failure::Failure;
+use crate::storage::encryption::backup_keys::BackupForm;
 use crate::storage::scrub;
 
 /// The folder of sealed backups in the data folder.
@@ -33,6 +34,10 @@ pub(crate) struct Backups {
     pub(crate) to: Option<Address>,
     /// How the backup store is reached, if it is a bucket.
     pub(crate) s3: Option<S3Settings>,
+    /// Whether new copies are encrypted.
+    pub(crate) form: BackupForm,
+    /// Whether tables may be exported: files of exports are never encrypted.
+    pub(crate) may_export: bool,
     pub(crate) pitr_default: bool,
     pub(crate) pitr_lag_ms: u64,
     pub(crate) export_min_window_ms: u64,
@@ -78,6 +83,8 @@ pub(crate) struct ScheduleInFile {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct InFile {
     pub(crate) to: Option<String>,
+    pub(crate) plain_backups: Option<bool>,
+    pub(crate) plain_exports: Option<bool>,
     pub(crate) pitr_default: Option<bool>,
     pub(crate) pitr_lag_ms: Option<u64>,
     pub(crate) export_min_window_ms: Option<u64>,
@@ -91,9 +98,13 @@ pub(crate) struct InFile {
 pub(crate) fn merge(
     arguments: &BackupArguments,
     file: InFile,
-    storage: &Storage,
+    (storage, is_encrypted): (&Storage, bool),
     stores: &ObjectStores,
 ) -> Result<Backups, Failure> {
+    let is_plain = arguments.plain_backups.or(file.plain_backups).unwrap_or(false);
+    let form = if is_encrypted && !is_plain { BackupForm::Encrypted } else { BackupForm::Plain };
+    let allows_exports = arguments.plain_exports.or(file.plain_exports).unwrap_or(false);
+    let is_encrypted_folder = is_encrypted && matches!(storage, Storage::Folder { .. });
     let to = match (arguments.backup_to.clone().or(file.to).as_deref(), storage) {
         (None, Storage::Folder { path, .. }) => Some(Address::Folder(path.join(BACKUPS_FOLDER))),
         (Some(OFF), _) | (None, Storage::Memory | Storage::Postgres { .. } | Storage::Tikv { .. }) => None,
@@ -121,6 +132,8 @@ pub(crate) fn merge(
     Ok(Backups {
         to,
         s3,
+        form,
+        may_export: allows_exports || !is_encrypted_folder,
         pitr_default: arguments.pitr_default.or(file.pitr_default).unwrap_or(false),
         pitr_lag_ms: arguments.pitr_lag_ms.or(file.pitr_lag_ms).unwrap_or(0),
         export_min_window_ms: arguments
@@ -219,7 +232,7 @@ mod tests {
     }
 
     fn merged(arguments: &BackupArguments, file: InFile) -> Result<Backups, String> {
-        merge(arguments, file, &folder(), &none()).map_err(String::from)
+        merge(arguments, file, (&folder(), false), &none()).map_err(String::from)
     }
 
     fn none() -> ObjectStores {
@@ -243,10 +256,35 @@ mod tests {
         let s3 = S3Arguments { s3_endpoint, ..S3Arguments::default() };
         let named = StoreArguments { s3, ..StoreArguments::default() };
         let unused = ObjectStores::merge(named, buckets::InFile::default());
-        let backups = merge(&BackupArguments::default(), InFile::default(), &folder(), &unused);
+        let backups = merge(&BackupArguments::default(), InFile::default(), (&folder(), false), &unused);
         assert_eq!(backups.map(|backups| backups.s3), Ok(None));
-        let memory = merge(&BackupArguments::default(), InFile::default(), &Storage::Memory, &none());
+        let memory = (&Storage::Memory, false);
+        let memory = merge(&BackupArguments::default(), InFile::default(), memory, &none());
         assert_eq!(memory.map(|backups| backups.to), Ok(None));
+    }
+
+    #[test]
+    fn copies_of_an_encrypted_folder_are_encrypted_unless_plain_ones_are_wanted() {
+        let of = |flag: Option<&str>, plain_backups: Option<bool>| {
+            let arguments =
+                BackupArguments { backup_to: flag.map(str::to_owned), ..BackupArguments::default() };
+            let file = InFile { plain_backups, ..InFile::default() };
+            let merged = merge(&arguments, file, (&folder(), true), &none()).unwrap();
+            (merged.to.map(|to| to.to_string()), merged.form)
+        };
+        let (inside, outside) = (Some("d/backups".to_owned()), Some("b".to_owned()));
+        assert_eq!(of(None, None), (inside.clone(), BackupForm::Encrypted));
+        assert_eq!(of(Some("b"), None), (outside, BackupForm::Encrypted));
+        assert_eq!(of(None, Some(true)), (inside, BackupForm::Plain));
+        assert_eq!(of(Some("off"), None).0, None);
+        let may_export = |plain_exports, is_encrypted, storage: &Storage| {
+            let file = InFile { plain_exports, ..InFile::default() };
+            merge(&BackupArguments::default(), file, (storage, is_encrypted), &none()).unwrap().may_export
+        };
+        assert!(!may_export(None, true, &folder()) && may_export(Some(true), true, &folder()));
+        assert!(may_export(None, false, &folder()), "nothing is encrypted");
+        let shared = Storage::Tikv { url: "tikv://a/b".to_owned() };
+        assert!(may_export(None, true, &shared), "its tables are not encrypted");
     }
 
     #[test]

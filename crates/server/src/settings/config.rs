@@ -12,16 +12,21 @@ use keywright_engine::{BranchLimits, CountedTogether, ThroughputConfig};
 use serde::Deserialize;
 
 use super::arguments::{
-    ClockArguments, DurabilityArgument, LimitArguments, OwnPort, ServeArguments, StudioArguments,
-    WatchArguments, host,
+    ClockArguments, DurabilityArgument, EncryptionArguments, LimitArguments, OwnPort, ServeArguments,
+    SimulationArguments, StudioArguments, WatchArguments, host,
 };
 use super::backups::{self, Backups, InFile, ScheduleInFile};
 use super::buckets::{self, ObjectStores, StoreArguments};
-use super::kinesis::{self, Kinesis, KinesisArguments};
+use super::encryption;
+use super::kinesis::{self, KinesisArguments};
+use super::kms::{self, KmsArguments};
+use super::replication::{Given, ReplicationSettings};
 use super::s3::{S3Arguments, Secrets};
 use super::storage::{Place, STORE, Storage, chosen};
 use super::throughput;
+use super::tls::{self, TlsArguments, TlsFiles};
 use super::triggers::{self, TriggerInFile, Triggers};
+use crate::audit::{AuditSettings, DataEvents, LogPlace};
 use crate::clock::{ClockSetting, ManualStart, Pace};
 use crate::connection::hosts::AllowedHosts;
 use crate::http::request_log::RequestLog;
@@ -29,10 +34,15 @@ use crate::http::request_rates::AccountRate;
 use crate::http::web_guard::{HostCheck, Origins, WebGuard};
 use crate::limits::{self, Limits, PerAddress};
 use crate::management::ManagementConfig;
+use crate::outgoing::json_service::ServiceSettings;
 use crate::process::failure::Failure;
 use crate::process::io_fault::failed;
 use crate::process::log::{LogFormat, LogSettings};
+use crate::simulation::{Reach, SimulationSetting};
 use crate::storage::buckets::BucketSettings;
+use crate::storage::encryption::source::KeySource;
+use crate::storage::encryption::swap::BACKUPS;
+use crate::storage::encryption::{census, model_files};
 use crate::storage::scrub::ScrubSetting;
 use crate::storage::store_url::{Password, StoreUrl};
 use crate::studio::{ModelsIn, StudioConfig};
@@ -41,8 +51,6 @@ const DEFAULT_FILE: &str = "keywright.toml";
 const DEFAULT_PORT: u16 = 8000;
 pub(crate) const DEFAULT_MANAGEMENT_PORT: u16 = 8200;
 const DEFAULT_STUDIO_PORT: u16 = 8100;
-/// The folder of model files in the data folder.
-const MODELS_FOLDER: &str = "models";
 const DEFAULT_CACHE_MIB: u64 = 64;
 const KIB: u64 = 1024;
 const MIB: u64 = 1024 * KIB;
@@ -50,13 +58,6 @@ const MIB: u64 = 1024 * KIB;
 const STREAM_SHARD_MS_MIN: u64 = 100;
 /// Size of the block cache by default.
 pub(crate) const DEFAULT_CACHE_BYTES: u64 = DEFAULT_CACHE_MIB * MIB;
-
-/// Certificate chain and key, both PEM files.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct TlsFiles {
-    pub(crate) certificate: PathBuf,
-    pub(crate) key: PathBuf,
-}
 
 /// Everything `serve` needs. Invariant: without credentials the address is loopback, unless
 /// `--allow-anonymous-network` is set.
@@ -78,7 +79,10 @@ pub(crate) struct Config {
     pub(crate) tls: Option<TlsFiles>,
     pub(crate) throughput: ThroughputConfig,
     pub(crate) clock: ClockSetting,
+    /// Whether replication can be simulated, and from where requests may change that.
+    pub(crate) simulation: (SimulationSetting, Reach),
     pub(crate) transition_ms: u64,
+    pub(crate) replication: ReplicationSettings,
     pub(crate) policy_change_wait_ms: u64,
     /// How long a stream shard stays open; `None` for the engine's default.
     pub(crate) stream_shard_ms: Option<u64>,
@@ -92,13 +96,19 @@ pub(crate) struct Config {
     pub(crate) backups: Backups,
     pub(crate) buckets: BucketSettings,
     /// `None` if no Kinesis is named.
-    pub(crate) kinesis: Option<Kinesis>,
+    pub(crate) kinesis: Option<ServiceSettings>,
+    /// Where the key of the data folder comes from; `None` if it is not encrypted.
+    pub(crate) keys: Option<KeySource>,
+    /// `None` if no KMS is named.
+    pub(crate) kms: Option<crate::kms::Settings>,
     pub(crate) triggers: Triggers,
     /// `None` if it is off.
     pub(crate) management: Option<ManagementConfig>,
     /// `None` if it is off.
     pub(crate) studio: Option<StudioConfig>,
     pub(crate) request_log: Option<RequestLog>,
+    /// `None` if there is no audit log.
+    pub(crate) audit: Option<AuditSettings>,
     pub(crate) log: LogSettings,
 }
 
@@ -124,6 +134,14 @@ struct File {
     models: Option<PathBuf>,
     #[serde(alias = "request_log")]
     request_log: Option<String>,
+    #[serde(alias = "audit_log")]
+    audit_log: Option<PathBuf>,
+    #[serde(default, alias = "audit_data")]
+    audit_data: Vec<String>,
+    #[serde(alias = "audit_keep")]
+    audit_keep: Option<String>,
+    #[serde(alias = "audit_required")]
+    audit_required: Option<bool>,
     #[serde(alias = "log_level")]
     log_level: Option<String>,
     #[serde(alias = "log_format")]
@@ -152,8 +170,20 @@ struct File {
     tls_certificate: Option<PathBuf>,
     #[serde(alias = "tls_key")]
     tls_key: Option<PathBuf>,
+    #[serde(alias = "tls_client_ca")]
+    tls_client_ca: Option<PathBuf>,
+    #[serde(alias = "tls_client_auth")]
+    tls_client_auth: Option<String>,
     #[serde(alias = "transition_ms")]
     transition_ms: Option<u64>,
+    #[serde(alias = "source_region_hours")]
+    source_region_hours: Option<u32>,
+    #[serde(alias = "replication_verify_hours")]
+    replication_verify_hours: Option<u32>,
+    #[serde(alias = "replication_backlog_mib")]
+    replication_backlog_mib: Option<u32>,
+    #[serde(alias = "replica_lost_days")]
+    replica_lost_days: Option<u32>,
     #[serde(alias = "policy_change_wait_ms")]
     policy_change_wait_ms: Option<u64>,
     #[serde(alias = "strict_metrics")]
@@ -166,6 +196,9 @@ struct File {
     #[serde(alias = "time_scale")]
     time_scale: Option<String>,
     clock: Option<String>,
+    simulate: Option<SimulateInFile>,
+    #[serde(alias = "simulate_beyond_loopback")]
+    simulate_beyond_loopback: Option<bool>,
     #[serde(alias = "burst_start_s")]
     burst_start_s: Option<u64>,
     #[serde(default)]
@@ -234,6 +267,24 @@ struct File {
     kinesis_session_token: Option<String>,
     #[serde(alias = "kinesis_allow_http")]
     kinesis_allow_http: Option<bool>,
+    #[serde(rename = "encryption-key-file", alias = "encryption_key_file")]
+    encryption_key: Option<PathBuf>,
+    #[serde(alias = "encryption_key_command")]
+    encryption_key_command: Option<String>,
+    #[serde(alias = "require_encryption")]
+    require_encryption: Option<bool>,
+    #[serde(alias = "plain_backups")]
+    plain_backups: Option<bool>,
+    #[serde(alias = "plain_exports")]
+    plain_exports: Option<bool>,
+    #[serde(alias = "kms_key_id")]
+    kms_key_id: Option<String>,
+    #[serde(alias = "kms_endpoint")]
+    kms_endpoint: Option<String>,
+    #[serde(alias = "kms_region")]
+    kms_region: Option<String>,
+    #[serde(alias = "kms_allow_http")]
+    kms_allow_http: Option<bool>,
     #[serde(alias = "lambda_endpoint")]
     lambda_endpoint: Option<String>,
     #[serde(alias = "lambda_access_key_id")]
@@ -246,6 +297,24 @@ struct File {
     branches_per_account: Option<usize>,
     #[serde(alias = "branch_mib_per_account")]
     branch_mib_per_account: Option<u64>,
+}
+
+/// Whether replication can be simulated, or the file that says how.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum SimulateInFile {
+    Switch(bool),
+    File(PathBuf),
+}
+
+impl SimulateInFile {
+    fn read(self) -> SimulationSetting {
+        match self {
+            Self::Switch(true) => SimulationSetting::Zero,
+            Self::Switch(false) => SimulationSetting::Off,
+            Self::File(path) => SimulationSetting::File(path),
+        }
+    }
 }
 
 /// A port as a number, or a word.
@@ -280,6 +349,8 @@ impl File {
     fn backups(&mut self) -> InFile {
         InFile {
             to: self.backup_place.take(),
+            plain_backups: self.plain_backups,
+            plain_exports: self.plain_exports,
             pitr_default: self.pitr_default,
             pitr_lag_ms: self.pitr_lag_ms,
             export_min_window_ms: self.export_min_window_ms,
@@ -322,6 +393,31 @@ impl File {
         }
     }
 
+    fn tls(&mut self) -> Result<TlsArguments, Failure> {
+        Ok(TlsArguments {
+            tls_certificate: self.tls_certificate.take(),
+            tls_key: self.tls_key.take(),
+            tls_client_ca: self.tls_client_ca.take(),
+            tls_client_auth: tls::auth_in_file(self.tls_client_auth.as_deref())?,
+        })
+    }
+
+    fn encryption(&mut self) -> EncryptionArguments {
+        EncryptionArguments {
+            encryption_key_file: self.encryption_key.take(),
+            encryption_key_command: self.encryption_key_command.take(),
+            kms_key_id: self.kms_key_id.take(),
+        }
+    }
+
+    fn kms(&mut self) -> KmsArguments {
+        KmsArguments {
+            kms_endpoint: self.kms_endpoint.take(),
+            kms_region: self.kms_region.take(),
+            kms_allow_http: self.kms_allow_http,
+        }
+    }
+
     fn triggers(&mut self) -> triggers::InFile {
         triggers::InFile {
             lambda_endpoint: self.lambda_endpoint.take(),
@@ -343,15 +439,24 @@ impl File {
     }
 }
 
+fn replication(arguments: &ServeArguments, file: &File) -> ReplicationSettings {
+    ReplicationSettings::of(Given {
+        source_region_hours: arguments.source_region_hours.or(file.source_region_hours),
+        verify_hours: arguments.replication_verify_hours.or(file.replication_verify_hours),
+        backlog_mib: arguments.replication_backlog_mib.or(file.replication_backlog_mib),
+        lost_days: arguments.replica_lost_days.or(file.replica_lost_days),
+    })
+}
+
 impl Config {
     pub(crate) fn merge(arguments: ServeArguments) -> Result<Self, Failure> {
         let mut file = File::read(arguments.config.as_deref())?;
         let durability = arguments.durability.or(file.durability()?).unwrap_or(DurabilityArgument::Synced);
         let limits = limits_of(&arguments.limits, &file)?;
         let rates = rates(&arguments.limits, &file)?;
+        let replication = replication(&arguments, &file);
         let host = first(arguments.host, file.host.as_deref(), host)?.unwrap_or(LOOPBACK);
-        let watching = Watching::merge(&arguments.watching, &file)?;
-        let port = arguments.port.or(file.port).unwrap_or(DEFAULT_PORT);
+        let mut watching = Watching::merge(&arguments.watching, &file)?;
         let credentials = arguments.credentials.or(file.credentials.take());
         let allowed = arguments.allow_anonymous_network.or(file.allow_anonymous_network).unwrap_or(false);
         let access = arguments.access.or(file.access.take());
@@ -379,10 +484,18 @@ impl Config {
         let scrub = first(arguments.scrub, file.scrub.as_deref(), str::parse)
             .map_err(|fault| Failure::new(format!("scrub: {fault}")))?;
         let clock = clock(arguments.clock, &file, &storage)?;
+        let simulation = simulation(arguments.simulation, &mut file, (host, &storage))?;
         let stores = ObjectStores::merge(arguments.stores, file.stores());
-        let backups = backups::merge(&arguments.backups, file.backups(), &storage, &stores)?;
+        let kms = kms::merge(arguments.kms, file.kms())?;
+        let keys = encryption::merge(&arguments.encryption, &file.encryption(), kms.as_ref(), &storage)?;
+        let is_required = arguments.require_encryption.or(file.require_encryption).unwrap_or(false);
+        encryption::check_required(is_required, keys.as_ref(), &storage)?;
+        let audit = watching.audit.take().map(|audit| placed(audit, &storage)).transpose()?;
+        let backed_up = (&storage, keys.is_some());
+        let backups = backups::merge(&arguments.backups, file.backups(), backed_up, &stores)?;
         let buckets = stores.buckets()?;
         let kinesis = kinesis::merge(&arguments.kinesis, &file.kinesis())?;
+        let tls = tls::merge(arguments.tls, file.tls()?)?;
         let triggers = triggers::merge(arguments.triggers, file.triggers())?;
         let branches = branch_limits(&arguments.limits, &file, verifies);
         let allowed_hosts = first_given(arguments.allowed_host, std::mem::take(&mut file.allowed_host));
@@ -394,7 +507,7 @@ impl Config {
             HostCheck::of(host, verifies),
         );
         Ok(Self {
-            address: SocketAddr::new(host, port),
+            address: SocketAddr::new(host, arguments.port.or(file.port).unwrap_or(DEFAULT_PORT)),
             ready_file: arguments.ready_file.or(file.ready),
             storage,
             scrub,
@@ -402,10 +515,7 @@ impl Config {
             credentials,
             access,
             session_token_key,
-            tls: tls_files(
-                arguments.tls_certificate.or(file.tls_certificate),
-                arguments.tls_key.or(file.tls_key),
-            )?,
+            tls,
             throughput: throughput::merge(
                 &arguments.throughput,
                 file.throttle.as_deref(),
@@ -413,7 +523,9 @@ impl Config {
                 (file.throughput, file.quotas),
             )?,
             clock,
+            simulation,
             transition_ms: arguments.transition_ms.or(file.transition_ms).unwrap_or(0),
+            replication,
             policy_change_wait_ms: arguments
                 .policy_change_wait_ms
                 .or(file.policy_change_wait_ms)
@@ -427,10 +539,13 @@ impl Config {
             backups,
             buckets,
             kinesis,
+            keys,
+            kms,
             triggers,
             management,
             studio,
             request_log: watching.request_log,
+            audit,
             log: watching.log,
         })
     }
@@ -459,6 +574,34 @@ fn clock(arguments: ClockArguments, file: &File, storage: &Storage) -> Result<Cl
     Ok(setting)
 }
 
+/// Whether replication can be simulated, and from where requests may change that.
+fn simulation(
+    arguments: SimulationArguments,
+    file: &mut File,
+    (host, storage): (IpAddr, &Storage),
+) -> Result<(SimulationSetting, Reach), Failure> {
+    let in_file = file.simulate.take().map(SimulateInFile::read);
+    let setting = arguments.simulate.or(in_file).unwrap_or_default();
+    let beyond = arguments.simulate_beyond_loopback.or(file.simulate_beyond_loopback);
+    let reach = if beyond == Some(true) { Reach::Network } else { Reach::Machine };
+    if setting == SimulationSetting::Off {
+        return Ok((setting, reach));
+    }
+    if matches!(storage, Storage::Postgres { .. } | Storage::Tikv { .. }) {
+        return Err(Failure::new(
+            "several servers may share this store, and one of them cannot simulate faults for the others: leave \
+             out simulate, or choose --data or --in-memory",
+        ));
+    }
+    if !host.is_loopback() && reach == Reach::Machine {
+        return Err(Failure::new(format!(
+            "refusing to simulate faults on {host}: anyone who reaches the port could hold back replication. Leave \
+             out --simulate, or, on a network you trust, pass --simulate-beyond-loopback."
+        )));
+    }
+    Ok((setting, reach))
+}
+
 const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
 /// The settings of `WatchArguments`, merged.
@@ -467,6 +610,7 @@ struct Watching {
     port_is_named: bool,
     host: IpAddr,
     request_log: Option<RequestLog>,
+    audit: Option<AuditSettings>,
     log: LogSettings,
 }
 
@@ -492,6 +636,7 @@ impl Watching {
             host: first(arguments.management_host, file.management_host.as_deref(), host)?
                 .unwrap_or(LOOPBACK),
             request_log: request_log.map_err(named("request-log"))?,
+            audit: audit(arguments, file)?,
             log: LogSettings {
                 level: level.map_err(named("log-level"))?,
                 format: format.map_err(named("log-format"))?.unwrap_or(LogFormat::Text),
@@ -512,6 +657,51 @@ impl Watching {
     }
 }
 
+/// The audit log. Its other settings mean nothing without a file, so they are refused then.
+fn audit(arguments: &WatchArguments, file: &File) -> Result<Option<AuditSettings>, Failure> {
+    let named = |name: &'static str| move |fault: Failure| Failure::new(format!("{name}: {fault}"));
+    let words = first_given(arguments.audit_data.clone(), file.audit_data.clone());
+    let data = DataEvents::of(&words).map_err(|fault| Failure::new(format!("audit-data: {fault}")))?;
+    let keep = first(arguments.audit_keep, file.audit_keep.as_deref(), str::parse);
+    let keep = keep.map_err(named("audit-keep"))?;
+    let is_required = arguments.audit_required.or(file.audit_required).unwrap_or(false);
+    let Some(log) = arguments.audit_log.clone().or_else(|| file.audit_log.clone()) else {
+        let others = [
+            (data != DataEvents::None, "audit-data"),
+            (keep.is_some(), "audit-keep"),
+            (is_required, "audit-required"),
+        ];
+        return match others.iter().find(|(is_given, _)| *is_given) {
+            None => Ok(None),
+            Some((_, name)) => Err(Failure::new(format!("{name} needs a log: add audit-log FILE"))),
+        };
+    };
+    let file_bytes_max =
+        arguments.audit_file_kib.map_or(limits::AUDIT_FILE_BYTES_MAX, |kib| kib.saturating_mul(1_024));
+    let keep = keep.unwrap_or_default();
+    Ok(Some(AuditSettings { file: log, place: LogPlace::Apart, data, keep, is_required, file_bytes_max }))
+}
+
+/// Finds out whether the log lies in the data folder, and refuses names there that are the database's.
+fn placed(audit: AuditSettings, storage: &Storage) -> Result<AuditSettings, Failure> {
+    let Storage::Folder { path, .. } = storage else { return Ok(audit) };
+    let whole = |path: &Path| {
+        let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        std::fs::canonicalize(&absolute).unwrap_or(absolute)
+    };
+    let folder = audit.file.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let log = whole(folder.unwrap_or(Path::new("."))).join(audit.file.file_name().unwrap_or_default());
+    let Ok(within) = log.strip_prefix(whole(path)) else { return Ok(audit) };
+    let first = within.iter().next().unwrap_or_default().to_string_lossy();
+    if census::is_of_database(&first) || [model_files::FOLDER, BACKUPS].contains(&&*first) {
+        return Err(Failure::new(format!(
+            "the audit log {} would be among the files of the database: take another name than {first}",
+            audit.file.display()
+        )));
+    }
+    Ok(AuditSettings { place: LogPlace::DataFolder, ..audit })
+}
+
 /// The studio is on while the API listens on loopback. Beyond, it must be given an address: no server opens
 /// pages to a network by accident.
 fn studio(
@@ -521,23 +711,31 @@ fn studio(
     consent: Consent,
     allowed_hosts: &[String],
 ) -> Result<Option<StudioConfig>, Failure> {
-    let port = match (arguments.studio_port, &file.studio_port) {
-        (Some(port), _) => port,
-        (None, Some(port)) => port.read("studio-port")?,
-        (None, None) => OwnPort::Port(DEFAULT_STUDIO_PORT),
+    let named_port = match (arguments.studio_port, &file.studio_port) {
+        (Some(port), _) => Some(port),
+        (None, Some(port)) => Some(port.read("studio-port")?),
+        (None, None) => None,
     };
     let named = first(arguments.studio_host, file.studio_host.as_deref(), host)?;
-    let OwnPort::Port(port) = port else { return Ok(None) };
+    let OwnPort::Port(port) = named_port.unwrap_or(OwnPort::Port(DEFAULT_STUDIO_PORT)) else {
+        return Ok(None);
+    };
     let host = match named {
         Some(host) => host,
         None if api_host.is_loopback() => LOOPBACK,
-        None => return Ok(None),
+        None if named_port.is_none() => return Ok(None),
+        None => {
+            return Err(Failure::new(format!(
+                "--studio-port {port} has no effect with --host {api_host}, where the studio needs an address of its \
+                 own: add --studio-host ADDRESS, or write --studio-port off"
+            )));
+        }
     };
     check_exposure(host, consent)?;
     let models = match (arguments.models.or_else(|| file.models.clone()), storage) {
         (Some(folder), _) => ModelsIn::Shared(folder),
         (None, Storage::Memory | Storage::Postgres { .. } | Storage::Tikv { .. }) => ModelsIn::Memory,
-        (None, Storage::Folder { path, .. }) => ModelsIn::Folder(path.join(MODELS_FOLDER)),
+        (None, Storage::Folder { path, .. }) => ModelsIn::Folder(path.join(model_files::FOLDER)),
     };
     Ok(Some(StudioConfig {
         address: SocketAddr::new(host, port),
@@ -660,15 +858,6 @@ fn shard_time(ms: Option<u64>) -> Result<Option<u64>, Failure> {
     }
 }
 
-fn tls_files(certificate: Option<PathBuf>, key: Option<PathBuf>) -> Result<Option<TlsFiles>, Failure> {
-    match (certificate, key) {
-        (None, None) => Ok(None),
-        (Some(certificate), Some(key)) => Ok(Some(TlsFiles { certificate, key })),
-        (Some(_), None) => Err(Failure::new("--tls-certificate needs --tls-key FILE")),
-        (None, Some(_)) => Err(Failure::new("--tls-key needs --tls-certificate FILE")),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -703,6 +892,29 @@ mod tests {
     }
 
     #[test]
+    fn simulating_beyond_loopback_needs_consent() {
+        let of = |simulate: Option<&str>, beyond: Option<bool>| {
+            let simulate = simulate.map(|text| text.parse().unwrap());
+            let simulation = SimulationArguments { simulate, simulate_beyond_loopback: beyond };
+            let host = Some("0.0.0.0".parse().unwrap());
+            Config::merge(ServeArguments {
+                host,
+                simulation,
+                allow_anonymous_network: Some(true),
+                ..arguments()
+            })
+        };
+        assert!(of(None, None).is_ok() && of(Some("false"), None).is_ok());
+        for simulate in ["true", "faults.json"] {
+            let fault = of(Some(simulate), None).unwrap_err().to_string();
+            assert!(fault.contains("--simulate-beyond-loopback"), "{fault}");
+            assert!(of(Some(simulate), Some(false)).is_err());
+        }
+        let config = of(Some("faults.json"), Some(true)).unwrap();
+        assert_eq!(config.simulation, (SimulationSetting::File("faults.json".into()), Reach::Network));
+    }
+
+    #[test]
     fn the_studio_is_on_while_all_is_on_loopback_and_beyond_only_by_an_address() {
         let of = |arguments: ServeArguments| Config::merge(arguments).map(|config| config.studio);
         let studio = |studio: StudioArguments| ServeArguments { studio, ..arguments() };
@@ -715,6 +927,9 @@ mod tests {
         let open =
             ServeArguments { host: Some(everywhere), allow_anonymous_network: Some(true), ..arguments() };
         assert!(of(open.clone()).unwrap().is_none(), "no page beyond loopback by accident");
+        let port = StudioArguments { studio_port: Some(OwnPort::Port(1)), ..StudioArguments::default() };
+        let fault = of(ServeArguments { studio: port, ..open.clone() }).unwrap_err().to_string();
+        assert!(fault.contains("add --studio-host ADDRESS"), "a port without effect is refused: {fault}");
         let named = StudioArguments { studio_host: Some(everywhere), ..StudioArguments::default() };
         let both = ServeArguments { studio: named.clone(), ..open };
         assert_eq!(of(both).unwrap().unwrap().address.to_string(), "0.0.0.0:8100");
@@ -741,12 +956,6 @@ mod tests {
         assert_eq!(merged.body_budget_bytes, 64 << 20);
         let small = LimitArguments { answer_budget_mib: Some(31), ..LimitArguments::default() };
         assert!(Config::merge(with(small)).unwrap_err().to_string().contains("32"));
-    }
-
-    #[test]
-    fn a_certificate_without_a_key_is_refused() {
-        let half = ServeArguments { tls_certificate: Some("c.pem".into()), ..arguments() };
-        assert_eq!(Config::merge(half).unwrap_err().to_string(), "--tls-certificate needs --tls-key FILE");
     }
 
     #[test]

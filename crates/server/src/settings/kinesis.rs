@@ -3,13 +3,11 @@
 //! Without an endpoint nothing is sent anywhere, and no variable of AWS is read.
 
 use clap::Args;
-use hyper::Uri;
 
-use crate::connection::hosts::Host;
+use super::service_url::ServiceUrl;
+use crate::outgoing::json_service::ServiceSettings;
 use crate::process::failure::Failure;
 
-/// The endpoint of AWS itself.
-const AWS: &str = "aws";
 const SECRET_VARIABLE: &str = "KEYWRIGHT_KINESIS_SECRET_ACCESS_KEY";
 const TOKEN_VARIABLE: &str = "KEYWRIGHT_KINESIS_SESSION_TOKEN";
 
@@ -42,29 +40,8 @@ pub(crate) struct InFile {
     pub(crate) session_token: Option<String>,
 }
 
-/// How Kinesis is reached.
-#[derive(Clone, PartialEq, Eq)]
-pub(crate) struct Kinesis {
-    /// `None` for that of AWS in the region of the stream.
-    pub(crate) endpoint: Option<String>,
-    /// The region of signatures; `None` for that of the stream.
-    pub(crate) region: Option<String>,
-    pub(crate) access_key_id: String,
-    pub(crate) secret_access_key: String,
-    pub(crate) session_token: Option<String>,
-    /// Whether it is on another machine, where the proxy that the system names may be needed.
-    pub(crate) behind_proxy: bool,
-}
-
-/// Secrets never reach a log.
-impl std::fmt::Debug for Kinesis {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Kinesis").field("endpoint", &self.endpoint).finish_non_exhaustive()
-    }
-}
-
 /// A flag or variable comes before the file. `None` if no endpoint is named.
-pub(crate) fn merge(arguments: &KinesisArguments, file: &InFile) -> Result<Option<Kinesis>, Failure> {
+pub(crate) fn merge(arguments: &KinesisArguments, file: &InFile) -> Result<Option<ServiceSettings>, Failure> {
     merge_with(arguments, file, |name| std::env::var(name).ok().filter(|value| !value.is_empty()))
 }
 
@@ -72,19 +49,13 @@ fn merge_with(
     arguments: &KinesisArguments,
     file: &InFile,
     variable: impl Fn(&str) -> Option<String>,
-) -> Result<Option<Kinesis>, Failure> {
+) -> Result<Option<ServiceSettings>, Failure> {
     let in_file = &file.arguments;
     let Some(named) = arguments.kinesis_endpoint.as_ref().or(in_file.kinesis_endpoint.as_ref()) else {
         return Ok(None);
     };
-    let is_aws = named == AWS;
-    let host = if is_aws { None } else { url(named)?.authority().cloned() };
-    let is_here = host.is_some_and(|host| Host::of_authority(host.as_str()).is_some_and(Host::is_loopback));
-    let allow_http = arguments.kinesis_allow_http.or(in_file.kinesis_allow_http).unwrap_or(is_here);
-    if named.starts_with("http://") && !allow_http {
-        return Err(Failure::new(format!("--kinesis-endpoint {named} would send everything in the clear"))
-            .advising("write https://, or add --kinesis-allow-http"));
-    }
+    let allow_http = arguments.kinesis_allow_http.or(in_file.kinesis_allow_http);
+    let ServiceUrl { endpoint, is_here } = ServiceUrl::read("--kinesis-endpoint", named, allow_http)?;
     let id = arguments.kinesis_access_key_id.clone().or_else(|| in_file.kinesis_access_key_id.clone());
     let secret = variable(SECRET_VARIABLE).or_else(|| file.secret_access_key.clone());
     let token = variable(TOKEN_VARIABLE).or_else(|| file.session_token.clone());
@@ -94,30 +65,14 @@ fn merge_with(
         return Err(Failure::new(format!("--kinesis-endpoint {named} needs an access key and its secret"))
             .advising("set KEYWRIGHT_KINESIS_ACCESS_KEY_ID and KEYWRIGHT_KINESIS_SECRET_ACCESS_KEY"));
     };
-    Ok(Some(Kinesis {
-        endpoint: (!is_aws).then(|| named.trim_end_matches('/').to_owned()),
+    Ok(Some(ServiceSettings {
+        endpoint,
         region: arguments.kinesis_region.clone().or_else(|| in_file.kinesis_region.clone()),
         access_key_id,
         secret_access_key,
         session_token: token.or_else(|| variable("AWS_SESSION_TOKEN")),
         behind_proxy: !is_here,
     }))
-}
-
-/// The URL of an endpoint: a host and nothing behind it.
-fn url(text: &str) -> Result<Uri, Failure> {
-    let is_endpoint = |url: &Uri| {
-        matches!(url.scheme_str(), Some("http" | "https"))
-            && url.query().is_none()
-            && matches!(url.path(), "" | "/")
-            && url.authority().is_some_and(|authority| Host::of_authority(authority.as_str()).is_some())
-    };
-    text.parse().ok().filter(is_endpoint).ok_or_else(|| {
-        // A secret that was written into it must not reach a log.
-        let shown = if text.contains('@') { String::new() } else { format!(" {text:?}") };
-        Failure::new(format!("--kinesis-endpoint{shown} is not the URL of an endpoint"))
-            .advising("write http://HOST:PORT, https://HOST or aws")
-    })
 }
 
 #[cfg(test)]
@@ -127,7 +82,7 @@ mod tests {
     const ID: (&str, &str) = ("AWS_ACCESS_KEY_ID", "AK");
     const SECRET: (&str, &str) = ("AWS_SECRET_ACCESS_KEY", "secret");
 
-    fn merged(endpoint: &str, variables: &[(&str, &str)]) -> Result<Option<Kinesis>, String> {
+    fn merged(endpoint: &str, variables: &[(&str, &str)]) -> Result<Option<ServiceSettings>, String> {
         let arguments = KinesisArguments {
             kinesis_endpoint: (!endpoint.is_empty()).then(|| endpoint.to_owned()),
             ..KinesisArguments::default()

@@ -5,8 +5,9 @@ use clap::Command;
 
 const PREFIX: &str = "KEYWRIGHT_";
 /// Settings that are read by `config`, one by the studio of a debug build, not by the command line's library.
-const READ_BY_HAND: [&str; 13] = [
+const READ_BY_HAND: [&str; 14] = [
     "KEYWRIGHT_DATA",
+    "KEYWRIGHT_ENCRYPTION_KEY",
     "KEYWRIGHT_FROM_PASSWORD",
     "KEYWRIGHT_IN_MEMORY",
     "KEYWRIGHT_KINESIS_SECRET_ACCESS_KEY",

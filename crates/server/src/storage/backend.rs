@@ -4,15 +4,22 @@
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use keywright_encryption::Keyring;
 use keywright_store::memory::MemoryStore;
-use keywright_store_local::{Aside, Damage, Fault, Figures, LocalOptions, LocalStore, OpenFault, ScrubStep};
+use keywright_store_local::{
+    Aside, Damage, Fault, Figures, Files, LocalOptions, LocalStore, OpenFault, ScrubStep,
+};
 #[cfg(feature = "postgres")]
 use keywright_store_postgres::{PostgresOptions, PostgresStore};
 #[cfg(feature = "tikv")]
 use keywright_store_tikv::{TikvOptions, TikvStore};
 
 use super::any_store::AnyStore;
+use super::encryption::folder as encrypted_folder;
+use super::encryption::model_files::EncryptedModels;
+use super::encryption::source::KeySource;
 #[cfg(feature = "postgres")]
 use super::store_url::Password;
 use crate::process::failure::Failure;
@@ -22,7 +29,7 @@ use crate::process::io_fault::cannot;
 pub(crate) enum Backend {
     /// A store in memory never fails.
     Memory,
-    Folder(Folder),
+    Folder(Box<Folder>),
     #[cfg(feature = "postgres")]
     Postgres(Box<Postgres>),
     #[cfg(feature = "tikv")]
@@ -54,6 +61,14 @@ impl Backend {
         }
     }
 
+    /// The folder, for a store in one.
+    pub(crate) fn folder(&self) -> Option<&Folder> {
+        match self {
+            Self::Folder(folder) => Some(folder),
+            _ => None,
+        }
+    }
+
     /// The disk of the data, if a folder is on it too.
     pub(crate) fn disk_shared_with(&self, folder: &Path) -> Option<Disk> {
         match self {
@@ -80,7 +95,8 @@ pub(crate) struct Disk {
 }
 
 impl AnyStore {
-    fn local(&self) -> Option<&LocalStore> {
+    /// The store, if it is in a folder.
+    pub(crate) fn local(&self) -> Option<&LocalStore> {
         match self {
             Self::Local(store) => Some(store),
             _ => None,
@@ -134,18 +150,90 @@ impl AnyStore {
 pub(crate) struct Folder {
     path: PathBuf,
     options: LocalOptions,
+    /// Where the key comes from, if the folder is encrypted.
+    source: Option<KeySource>,
+    /// Known once it was opened: the source is not asked again when the store is opened again.
+    opened: Mutex<Option<Opened>>,
+}
+
+/// A folder that was opened.
+#[derive(Clone)]
+struct Opened {
+    files: Files,
+    /// Of an encrypted one.
+    encrypted: Option<EncryptedFolder>,
+}
+
+/// An encrypted folder that was opened.
+#[derive(Clone)]
+pub(crate) struct EncryptedFolder {
+    pub(crate) keyring: Keyring,
+    pub(crate) source: KeySource,
+    pub(crate) models: Arc<EncryptedModels>,
+    /// Held while its data keys change, and while files are written anew.
+    changing: Arc<Mutex<()>>,
+}
+
+impl EncryptedFolder {
+    /// What tells the master key of the folder from others, as far as the source has it now. May take long.
+    pub(crate) fn fingerprint(&self) -> Option<String> {
+        let fingerprint = self.source.fingerprint()?;
+        // The key may have been changed since, and the source not.
+        encrypted_folder::open(&self.keyring.folder(), &self.source).is_ok().then_some(fingerprint)
+    }
+
+    /// Lets nobody else change data keys meanwhile.
+    pub(crate) fn hold(&self) -> MutexGuard<'_, ()> {
+        self.changing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Folder {
     /// A thread with a long read hands its other work over to another thread.
-    pub(crate) fn new(path: PathBuf, options: LocalOptions) -> Self {
+    pub(crate) fn new(path: PathBuf, options: LocalOptions, source: Option<KeySource>) -> Self {
         let long_reads: Aside = |read| tokio::task::block_in_place(read);
-        Self { path, options: LocalOptions { long_reads, ..options } }
+        Self { path, options: LocalOptions { long_reads, ..options }, source, opened: Mutex::default() }
     }
 
     fn open(&self) -> Result<LocalStore, Failure> {
-        LocalStore::open(&self.path, self.options)
+        let files = self.files()?;
+        LocalStore::open_files(&self.path, &files, self.options)
             .map_err(|fault| Failure::new(unopened("data folder", &self.path, &fault)))
+    }
+
+    /// Gets the keys of an encrypted folder, before it is opened.
+    pub(crate) fn unlock(&self) -> Result<(), Failure> {
+        self.files().map(drop)
+    }
+
+    /// How its files are read and written.
+    fn files(&self) -> Result<Files, Failure> {
+        let mut known = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(Opened { files, .. }) = &*known {
+            return Ok(files.clone());
+        }
+        let files = encrypted_folder::files(&self.path, self.source.as_ref())?;
+        let encrypted = match (&files, &self.source) {
+            (Files::Encrypted(keyring), Some(source)) => Some(EncryptedFolder {
+                keyring: keyring.clone(),
+                source: source.clone(),
+                models: Arc::new(EncryptedModels::new(keyring.clone())),
+                changing: Arc::default(),
+            }),
+            _ => None,
+        };
+        *known = Some(Opened { files: files.clone(), encrypted });
+        Ok(files)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What an encrypted folder has, once it was opened.
+    pub(crate) fn encrypted(&self) -> Option<EncryptedFolder> {
+        let opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        opened.as_ref()?.encrypted.clone()
     }
 
     fn place(&self) -> String {
@@ -274,7 +362,7 @@ mod tests {
     #[test]
     fn a_trial_finds_room_and_leaves_no_file() {
         let folder = tempfile::tempdir().unwrap();
-        let backend = Folder { path: folder.path().to_owned(), options: LocalOptions::default() };
+        let backend = Folder::new(folder.path().to_owned(), LocalOptions::default(), None);
         assert!(backend.has_room(3 * 1024 * 1024 + 1));
         assert!(!backend.has_room(u64::MAX));
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);

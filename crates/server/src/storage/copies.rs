@@ -13,6 +13,8 @@ use serde::{Deserialize, Serialize};
 use tokio::runtime::Handle;
 use tokio::sync::Mutex;
 
+use crate::process::failure::Failure;
+use crate::storage::encryption::backup_keys::{BackupForm, BackupKey, PlaceFault, for_reading, for_writing};
 use crate::storage::object_faults;
 
 /// The codes of jobs that failed: the copy itself is damaged, or it is in another place.
@@ -45,7 +47,7 @@ impl CopyFault {
     pub(crate) fn of(fault: &Fault) -> Self {
         let message = sentence(fault);
         match fault {
-            Fault::Store(_) | Fault::Link { .. } => Self::Later(message),
+            Fault::Store(_) | Fault::Link { .. } | Fault::Keys(_) => Self::Later(message),
             Fault::Damaged(_) => Self::Failed { code: DAMAGED, message },
             Fault::Name(_) | Fault::RowTooLarge { .. } | Fault::Unordered { .. } => {
                 Self::Failed { code: "UnfitForBackup", message }
@@ -54,18 +56,40 @@ impl CopyFault {
     }
 }
 
+/// Who gives the right key helps, so it may pass.
+impl From<Failure> for CopyFault {
+    fn from(failure: Failure) -> Self {
+        Self::Later(failure.to_string())
+    }
+}
+
+impl From<PlaceFault> for CopyFault {
+    fn from(fault: PlaceFault) -> Self {
+        match fault {
+            PlaceFault::Archive(fault) => Self::of(&fault),
+            PlaceFault::Refused(failure) => failure.into(),
+        }
+    }
+}
+
 /// Where the copies of this server stand.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct BackupStore {
     to: Option<Address>,
     s3: S3Settings,
+    /// The form of new copies. Others are read too, if there is a key.
+    form: BackupForm,
+    key: Option<BackupKey>,
     /// One list at a time: each reads all manifests.
     lists: Mutex<()>,
 }
 
 impl BackupStore {
-    pub(crate) fn new(to: Option<Address>, s3: S3Settings) -> Self {
-        Self { to, s3, lists: Mutex::default() }
+    pub(crate) fn new(
+        (to, s3): (Option<Address>, S3Settings),
+        (form, key): (BackupForm, Option<BackupKey>),
+    ) -> Self {
+        Self { to, s3, form, key, lists: Mutex::default() }
     }
 
     /// Where it is, for people.
@@ -81,8 +105,8 @@ impl BackupStore {
         }
     }
 
-    /// The place for writing and removing.
-    pub(crate) fn place(&self, access: Access) -> Result<Place, CopyFault> {
+    /// The place for removing, which needs no key.
+    pub(crate) fn for_removal(&self, access: Access) -> Result<Place, CopyFault> {
         let Some(address) = &self.to else {
             let message = "no backup store is set: start the server with --backup-to";
             return Err(CopyFault::Later(message.to_owned()));
@@ -90,25 +114,39 @@ impl BackupStore {
         Place::open(address, &self.s3, access).map_err(|fault| CopyFault::of(&fault))
     }
 
+    /// The place for a new copy. It is made, if it is a folder.
+    pub(crate) async fn for_writing(&self) -> Result<Place, CopyFault> {
+        let place = self.for_removal(Access::Create)?;
+        Ok(for_writing(place, self.form, self.key.as_ref()).await?)
+    }
+
+    async fn for_reading(&self) -> Result<Place, CopyFault> {
+        let place = self.for_removal(Access::Read)?;
+        Ok(for_reading(place, self.key.as_ref()).await?)
+    }
+
     /// What it has of an account and region; nothing if the server has none. The error is a sentence.
     pub(crate) async fn list(self: &Arc<Self>, scope: Scope) -> Result<Listing, String> {
         let store = Arc::clone(self);
         match aside(LIST_TIME, async move { store.list_now(&scope).await }).await {
-            Some(listed) => listed.map_err(|fault| sentence(&fault)),
+            Some(listed) => listed.map_err(|fault| match fault {
+                PlaceFault::Archive(fault) => sentence(&fault),
+                PlaceFault::Refused(failure) => failure.to_string(),
+            }),
             None => Err(format!("it does not answer within {} seconds", LIST_TIME.as_secs())),
         }
     }
 
-    async fn list_now(&self, scope: &Scope) -> Result<Listing, Fault> {
+    async fn list_now(&self, scope: &Scope) -> Result<Listing, PlaceFault> {
         let _turn = self.lists.lock().await;
         let Some(address) = &self.to else { return Ok(Listing::default()) };
         match Place::open(address, &self.s3, Access::Read) {
-            Ok(place) => list_of(&place, scope).await,
+            Ok(place) => Ok(list_of(&for_reading(place, self.key.as_ref()).await?, scope).await?),
             // The first copy makes the folder.
             Err(fault) if fault.io_error().is_some_and(|io| io.kind() == ErrorKind::NotFound) => {
                 Ok(Listing::default())
             }
-            Err(fault) => Err(fault),
+            Err(fault) => Err(fault.into()),
         }
     }
 
@@ -119,7 +157,7 @@ impl BackupStore {
                 "its backup stands in a backup store, and none is set: start the server with --backup-to";
             return Err(CopyFault::Failed { code: "NoBackupStore", message: message.to_owned() });
         }
-        let place = self.place(Access::Read)?;
+        let place = self.for_reading().await?;
         let chain = Chain::read(&place, &copy.path()?).await;
         let chain = chain.map_err(|fault| copy.fault(&fault, &place))?;
         Ok((place, chain))

@@ -15,7 +15,8 @@ use keywright_engine::{Engine, EngineConfig, KeepingFigures};
 use keywright_store_local::{Fault, FaultCause, Figures, ScrubStep};
 
 use super::any_store::AnyStore;
-use super::backend::Backend;
+use super::backend::{Backend, EncryptedFolder, Folder};
+use super::encryption::rotation::Rotation;
 use super::health::{self, Health};
 use crate::clock::Clock;
 use crate::limits::{REOPEN_WAIT_MS_MAX, STORE_SILENT_MS};
@@ -115,6 +116,24 @@ impl Database {
     /// A piece of the scrub; `None` where there is nothing to scrub, or while the store is opened again.
     pub(crate) fn scrub_step(&self, now_ms: u64) -> Option<ScrubStep> {
         self.running.load().as_ref().and_then(|running| running.store.scrub_step(now_ms))
+    }
+
+    /// What changes the keys of an encrypted folder; `None` for other stores, and while the store is opened
+    /// again.
+    pub(crate) fn rotation(&self) -> Option<Rotation> {
+        let folder = self.encrypted()?;
+        let store = self.running.load().as_ref()?.store.local()?.clone();
+        Some(Rotation { folder, store, is_remote: true })
+    }
+
+    /// The data folder, if there is one.
+    pub(crate) fn folder(&self) -> Option<&Path> {
+        self.backend.folder().map(Folder::path)
+    }
+
+    /// What an encrypted data folder has.
+    pub(crate) fn encrypted(&self) -> Option<EncryptedFolder> {
+        self.backend.folder()?.encrypted()
     }
 
     /// What to do about damaged files.

@@ -56,6 +56,11 @@ pub(crate) fn replace(path: &Path, text: &str) -> io::Result<()> {
     replaced
 }
 
+/// Writes a new file; fails if there is one of this name.
+pub(crate) fn create(path: &Path, text: &str) -> io::Result<()> {
+    write_new(path, text).and_then(|()| sync_folder(&folder_of(path)))
+}
+
 /// Locks out other writers between a read and the following write. The lock file stays: removing it would let
 /// two writers lock two files.
 pub(crate) fn lock(path: &Path) -> Result<File, String> {

@@ -40,7 +40,9 @@ const PAGES: &[Page] = &[
     page("clock.md", Tables::Made),
     page("data.md", Tables::OfThePage),
     page("dynamodb-local.md", Tables::Made),
-    page("export-import.md", Tables::Made),
+    page("encryption.md", Tables::Made),
+    page("export-import.md", Tables::OfThePage),
+    page("global-tables.md", Tables::OfThePage),
     page("import.md", Tables::Made),
     page("mcp.md", Tables::Made),
     // The page's figures are of this hour.
@@ -71,6 +73,7 @@ const NOT_RUN: &[(&str, &str)] = &[
     ),
     ("keywright --kinesis-endpoint", "needs the reader's Kinesis; tests/destinations runs it"),
     ("aws dynamodb enable-kinesis-streaming-destination", "the same"),
+    ("keywright --kms-endpoint", "needs the reader's service; tests/http/kms.rs runs it"),
     ("cargo lambda watch", "needs the reader's functions"),
     ("systemctl ", "changes the machine"),
 ];
@@ -201,7 +204,7 @@ impl Reader {
         let mut command = Command::new(program);
         command.current_dir(self.folder.path()).env("PATH", path).stdin(Stdio::null());
         command.env("AWS_ENDPOINT_URL", self.with_ports("http://127.0.0.1:8000"));
-        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
+        command.envs(self.variables.iter().map(|(name, value)| (name, self.with_ports(value))));
         command
     }
 
@@ -211,16 +214,14 @@ impl Reader {
 
     fn follow(&mut self, command: &str) {
         if let Some(variables) = command.strip_prefix("export ") {
-            let pair = |pair: &str| {
-                pair.split_once('=').map(|(name, value)| (name.to_owned(), self.with_ports(value)))
-            };
-            let added: Vec<_> = variables.split_whitespace().filter_map(pair).collect();
-            self.variables.extend(added);
+            let pair =
+                |pair: &str| pair.split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned()));
+            self.variables.extend(variables.split_whitespace().filter_map(pair));
         } else if command.starts_with('{') {
             assert_eq!(self.printed.trim(), command, "what the command before prints");
         } else if let Some(arguments) = serves(command) {
             self.start(&arguments);
-        } else if command.starts_with("openssl ") && self.file("chain.pem").exists() {
+        } else if command.starts_with("openssl ") && command.contains(" chain.pem ") {
             // Made before, for the server that the page starts with it.
         } else {
             let output = self.shell(&self.with_data(command));
@@ -246,6 +247,11 @@ impl Reader {
             None => argument.clone(),
         };
         let mut arguments: Vec<String> = arguments.iter().map(own).collect();
+        // Later commands name it from the page's folder.
+        if let Some(place) = arguments.iter().position(|argument| argument == "--data") {
+            let data = self.file(&arguments[place + 1]);
+            data.to_str().unwrap().clone_into(&mut arguments[place + 1]);
+        }
         if !arguments.iter().any(|argument| argument == "--in-memory" || argument == "--data") {
             arguments.push("--in-memory".to_owned());
         }
@@ -361,8 +367,10 @@ pages! {
     the_guide_to_the_clock_runs: "clock.md",
     the_guide_to_data_runs: "data.md",
     the_guide_from_dynamodb_local_runs: "dynamodb-local.md",
+    the_guide_to_encryption_runs: "encryption.md",
     the_guide_to_exports_and_imports_runs: "export-import.md",
     the_guide_to_bringing_tables_runs: "bring-tables.md",
+    the_guide_to_global_tables_runs: "global-tables.md",
     the_guide_to_imports_runs: "import.md",
     the_guide_for_assistants_runs: "mcp.md",
     the_guide_to_metrics_runs: "metrics.md",

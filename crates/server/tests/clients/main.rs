@@ -6,6 +6,7 @@
 mod conformance;
 mod documents;
 mod ecosystem;
+mod encryption;
 mod foreign_clients;
 mod identity;
 mod ion_files;

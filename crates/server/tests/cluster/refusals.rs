@@ -1,7 +1,8 @@
 //! Stores that cannot be opened: one sentence says what to do, and nothing is written.
 
-use crate::support::Server;
 use crate::support::postgres::{server, url_or_say};
+use crate::support::signing::{self, Key};
+use crate::support::{Server, add_key};
 
 pub(super) fn refusal(arguments: &[&str]) -> String {
     let Err(ended) = Server::start_or_end(arguments) else { panic!("{arguments:?} started") };
@@ -61,6 +62,56 @@ fn a_store_that_a_newer_keywright_wrote_is_left_as_it_is() {
     assert!(newer.contains("the schema has the layout `keywright rows 2`"), "{newer}");
     assert!(newer.contains("use the version that wrote it"), "{newer}");
     assert_eq!(content("newer"), before);
+}
+
+#[test]
+fn secrets_of_users_are_sealed_under_a_key_that_all_servers_have() {
+    let Some(url) = url_or_say("sealed_users") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (credentials, key, other) = (file("keys.toml"), file("key"), file("other"));
+    for key in [&key, &other] {
+        let made = std::process::Command::new(env!("CARGO_BIN_EXE_keywright"))
+            .args(["encryption", "new-key", "--file", key])
+            .status();
+        assert!(made.unwrap().success());
+    }
+    let root = Key::from(add_key(std::path::Path::new(&credentials), &[]));
+    let with = |more: &[&str]| -> Vec<String> {
+        let always = ["--store", &url, "--credentials", &credentials];
+        always.iter().chain(more).map(|argument| (*argument).to_owned()).collect()
+    };
+    let started = |more: &[&str]| {
+        let arguments = with(more);
+        Server::start(&arguments.iter().map(String::as_str).collect::<Vec<_>>())
+    };
+    let refused = |more: &[&str]| {
+        let arguments = with(more);
+        refusal(&arguments.iter().map(String::as_str).collect::<Vec<_>>())
+    };
+    let digit = |value: u8| char::from_digit(u32::from(value), 16).unwrap();
+    let hex = |text: &str| -> String {
+        text.bytes().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+    };
+    let plain = started(&[]);
+    let ann = signing::user(&plain, &root, "ann");
+    assert!(content("sealed_users").iter().any(|rows| rows.contains(&hex(&ann.secret))), "the test can fail");
+    assert!(plain.stop());
+
+    let sealed = started(&["--encryption-key-file", &key]);
+    assert!(sealed.banner.contains("encryption  of users and policies, by"), "{}", sealed.banner);
+    let ben = signing::user(&sealed, &root, "ben");
+    let rows = content("sealed_users");
+    for secret in [&ann.secret, &ben.secret] {
+        assert!(!rows.iter().any(|rows| rows.contains(&hex(secret))), "a secret is in the clear");
+    }
+    let second = started(&["--encryption-key-file", &key]);
+    let denied = signing::dynamodb(&second, &ben, "ListTables", "{}");
+    assert!(denied.text().contains("user/ben is not authorized"), "ben is known there: {}", denied.text());
+    let without = refused(&[]);
+    assert!(without.contains("start this server with the --encryption-key-file"), "{without}");
+    let wrong = refused(&["--encryption-key-file", &other]);
+    assert!(wrong.contains("another encryption key"), "{wrong}");
 }
 
 #[test]

@@ -13,6 +13,7 @@ use serde_json::Value;
 use crate::support::Server;
 use crate::support::client::{Caller, client, create_indexed_table};
 use crate::support::dice::{Dice, wanted};
+use crate::support::folders;
 use crate::support::in_process::Http;
 use crate::support::ledger::{TABLE, Table, enable_stream, row, scan};
 use crate::support::management::{get as get_path, readiness, sample, wait_for_state};
@@ -104,11 +105,12 @@ fn copy(from: &Path) -> tempfile::TempDir {
 fn damage_a_block(folder: &Path) -> PathBuf {
     let tables = files(&folder.join("tables/tables"));
     let table = tables.into_iter().max_by_key(|file| fs::metadata(file).unwrap().len()).unwrap();
+    let (content, start) = folders::content(folder, &table);
+    let is_block_of_rows = |place: &usize| content[*place..].starts_with(b"LSM\x03\x00");
+    let blocks: Vec<usize> = (0..content.len()).filter(is_block_of_rows).collect();
     let mut bytes = fs::read(&table).unwrap();
-    let is_block_of_rows = |place: &usize| bytes[*place..].starts_with(b"LSM\x03\x00");
-    let blocks: Vec<usize> = (0..bytes.len()).filter(is_block_of_rows).collect();
     // Items come first, then the entries of both indexes.
-    bytes[blocks[blocks.len() / 6] + 200] ^= 1;
+    bytes[start + blocks[blocks.len() / 6] + 200] ^= 1;
     fs::write(&table, bytes).unwrap();
     table
 }

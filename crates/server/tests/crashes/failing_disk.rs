@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use keywright_store_local::{LocalOptions, LocalStore};
 use serde_json::{Value, json};
 
 use crate::support::Server;
 use crate::support::client::{Caller, client, create_indexed_table};
+use crate::support::folders;
 use crate::support::in_process::{Answer, Api as _, Http};
 use crate::support::ledger::{TABLE, Workload, check, check_stream, enable_stream, generation_of};
 use crate::support::strace;
@@ -89,7 +89,7 @@ impl Failing {
 /// An empty store.
 fn empty_store() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
-    LocalStore::open(folder.path(), LocalOptions::default()).unwrap().close();
+    folders::open(folder.path()).unwrap().close();
     folder
 }
 

@@ -7,6 +7,8 @@ mod damaged_files;
 #[cfg(target_os = "linux")]
 mod failing_disk;
 mod full_disk;
+#[cfg(target_os = "linux")]
+mod key_streams;
 mod kills;
 mod minutes;
 #[cfg(target_os = "linux")]

@@ -12,7 +12,6 @@ use std::time::Duration;
 
 use hyper::body::Bytes;
 use keywright_store::{Store as _, Transaction as _};
-use keywright_store_local::{LocalOptions, LocalStore};
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -20,6 +19,7 @@ use crate::support::Server;
 use crate::support::client::{Caller, client, create_indexed_table};
 use crate::support::dice::{Dice, wanted};
 use crate::support::disk::{Forgotten, Image, Model, Recording};
+use crate::support::folders;
 use crate::support::history::{History, Request};
 use crate::support::in_process::{Answer, Api as _, Http, InProcess, StreamsApi};
 use crate::support::ledger::{
@@ -78,7 +78,7 @@ fn data(base: &Path) -> std::path::PathBuf {
 /// A folder whose store has a small write buffer.
 fn prepared() -> TempDir {
     let base = tempfile::tempdir().unwrap();
-    LocalStore::open(data(base.path()), LocalOptions::default()).unwrap().close();
+    folders::open(&data(base.path())).unwrap().close();
     base
 }
 
@@ -86,7 +86,7 @@ fn prepared() -> TempDir {
 async fn filled() -> TempDir {
     const ROW_BYTES: usize = 200_000;
     let base = prepared();
-    let store = LocalStore::open(data(base.path()), LocalOptions::default()).unwrap();
+    let store = folders::open(&data(base.path())).unwrap();
     let key = Bytes::from_static(b"\xfffill");
     for _ in 0..SEGMENT_BYTES / ROW_BYTES - 1 {
         let mut transaction = store.begin().await.unwrap();
@@ -162,7 +162,7 @@ async fn judge(api: &impl StreamsApi, life: &Life, known: &Known) -> Result<Tabl
 
 /// Opens a folder in this process and checks it.
 async fn judge_in_process(base: &Path, life: &Life, known: &Known) -> Result<Table, String> {
-    let store = LocalStore::open(data(base), LocalOptions::default()).map_err(|fault| fault.to_string())?;
+    let store = folders::open(&data(base)).map_err(|fault| fault.to_string())?;
     let api = InProcess::open(store.clone()).await?;
     let judged = judge(&api, life, known).await;
     drop(api);

@@ -1,6 +1,6 @@
 //! Streams that fail, in part or whole, or do not answer.
 
-use std::process::Command;
+use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
@@ -28,11 +28,16 @@ fn records_that_fail_are_sent_again_and_no_later_one_of_the_item_passes_them() {
     assert!(fake.failed() > 50, "{} records failed", fake.failed());
 }
 
-/// What `keywright destinations` prints.
-fn listed(server: &Server, more: &[&str]) -> String {
+/// `keywright destinations`, or another list.
+fn list(server: &Server, what: &str, more: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_keywright"));
     without_aws_settings(&mut command);
-    let ended = command.args(["destinations", "--endpoint", &server.endpoint]).args(more).output().unwrap();
+    command.args([what, "--endpoint", &server.endpoint]).args(more).output().unwrap()
+}
+
+/// What `keywright destinations` prints.
+fn listed(server: &Server, more: &[&str]) -> String {
+    let ended = list(server, "destinations", more);
     // What is not a destination is said on the other output.
     let said = String::from_utf8([ended.stdout, ended.stderr].concat()).unwrap();
     assert!(ended.status.success(), "{said}");
@@ -59,7 +64,16 @@ fn the_command_lists_destinations_with_their_lag_and_why_changes_wait() {
     let said = listed(&server, &["--table", TABLE]);
     assert!(said.contains("the oldest change waits for "), "{said}");
     assert!(said.contains("    waits, and is tried again: "), "{said}");
-    assert!(!listed(&server, &["--table", "Others"]).contains(TABLE));
+    db.create("Others");
+    assert!(listed(&server, &["--table", "Others"]).contains("There are no Kinesis destinations"));
+    for what in ["destinations", "triggers"] {
+        let mistyped = list(&server, what, &["--table", "Other"]);
+        let fault = String::from_utf8(mistyped.stderr).unwrap();
+        assert!(
+            !mistyped.status.success() && fault.contains("there is no table Other in the region"),
+            "{fault}"
+        );
+    }
     let json: serde_json::Value = serde_json::from_str(listed(&server, &["--json"]).trim()).unwrap();
     assert_eq!((&json["table"], &json["delivered"]), (&serde_json::json!(TABLE), &serde_json::json!(1)));
 }

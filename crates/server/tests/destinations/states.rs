@@ -71,7 +71,8 @@ fn a_destination_goes_through_its_states_and_every_other_request_is_refused_with
     assert_eq!(db.call(ENABLE, &named("one")), expected);
     check_nothing_possible(&mut db);
     let active = db.wait_for_status(TABLE, "ACTIVE");
-    assert!(begun.elapsed() >= Duration::from_millis(1_500));
+    // The server's time has whole milliseconds: what is left of the one in which it begins may be missing.
+    assert!(begun.elapsed() >= Duration::from_millis(1_499));
     assert_eq!(active, json!({"StreamArn": arn("one"), "DestinationStatus": "ACTIVE"}));
     assert_eq!(refused(&mut db, ENABLE, &named("two")), not_enabled());
 

@@ -1,6 +1,8 @@
 //! Nothing is open by mistake: a user without rights tries every operation of every API and every path of
 //! ours, and each one is denied with its own action.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -24,7 +26,11 @@ const EVERYTHING: &str =
 fn is_elsewhere(verb: Verb) -> bool {
     match verb {
         Verb::Touched(Action::Operation(operation)) => !is_served(operation),
-        Verb::Replica(_) => true,
+        // Parts of UpdateTable, for which a user without rights is denied first.
+        Verb::Replica(_)
+        | Verb::Touched(
+            Action::CreateTableReplica | Action::DeleteTableReplica | Action::DisassociateTableReplica,
+        ) => true,
         Verb::Own(own) => own == Own::UseModels,
         // Everybody may ask who they are and take a session of their own, as on AWS; the others are parts of
         // AssumeRole or not served.
@@ -248,7 +254,7 @@ fn of_identity(scene: &mut Scene) {
 }
 
 /// Our own calls by their methods, paths and bodies.
-const OWN: [(&str, &str, &str); 16] = [
+const OWN: [(&str, &str, &str); 27] = [
     ("POST", "/_keywright/branch", r#"{"from": {"region": "us-east-1"}, "to": {"region": "b"}}"#),
     ("DELETE", "/_keywright/branch", r#"{"branch": {"region": "b"}}"#),
     ("POST", "/_keywright/backup", r#"{"begin": {"tables": null, "parents": {}}}"#),
@@ -257,6 +263,8 @@ const OWN: [(&str, &str, &str); 16] = [
     ("POST", "/_keywright/backups", r#"{"stored": true}"#),
     ("POST", "/_keywright/backups", r#"{"verify": {"table": "Tab", "id": "1"}}"#),
     ("POST", "/_keywright/destinations", "{}"),
+    ("POST", "/_keywright/encryption", r#"{"action": "status"}"#),
+    ("POST", "/_keywright/encryption", r#"{"action": "rotate-data"}"#),
     ("POST", "/_keywright/find-table", r#"{"table": "Tab"}"#),
     ("POST", "/_keywright/history", r#"{"table": "Tab", "key": {"k": {"S": "a"}}}"#),
     (
@@ -266,16 +274,25 @@ const OWN: [(&str, &str, &str); 16] = [
     ),
     ("POST", "/_keywright/jobs", "{}"),
     ("POST", "/_keywright/rollback", r#"{"table": "Tab", "to": 1, "preview": true}"#),
+    ("POST", "/_keywright/table-changes", r#"{"table": "Tab"}"#),
     ("POST", "/_keywright/triggers", "{}"),
     ("GET", "/_keywright/clock", ""),
     ("POST", "/_keywright/clock", r#"{"advance-ms": 60000}"#),
+    ("POST", "/_keywright/global-tables", "{}"),
+    ("POST", "/_keywright/global-tables", r#"{"verify": "Tab"}"#),
+    ("POST", "/_keywright/global-tables", r#"{"verify": "Tab", "repair": true}"#),
+    ("GET", "/_keywright/simulation", ""),
+    ("POST", "/_keywright/simulation", "{}"),
+    ("DELETE", "/_keywright/simulation", ""),
+    ("POST", "/_keywright/simulation/wait-quiet", ""),
+    ("POST", "/_keywright/simulation/deliver", r#"{"table": "Tab", "from": "us-east-1", "to": "eu-west-1"}"#),
 ];
 
 const OWN_HEADERS: [(&str, &str); 2] = [("content-type", "application/json"), ("x-keywright", "clock")];
 
 #[test]
 fn every_operation_and_every_path_is_denied_to_a_user_without_rights() {
-    let (mut scene, _folder) = Scene::start(&["--clock", "manual@2026-11-27T16:00:00Z"]);
+    let (mut scene, _folder) = Scene::start(&["--simulate", "--clock", "manual@2026-11-27T16:00:00Z"]);
     of_dynamodb(&mut scene);
     of_cloudwatch(&mut scene);
     of_scaling(&mut scene);
@@ -298,7 +315,7 @@ fn every_operation_and_every_path_is_denied_to_a_user_without_rights() {
 
 #[test]
 fn every_path_of_ours_is_served_to_whom_a_policy_allows_it_and_without_a_signature_to_nobody() {
-    let (scene, _folder) = Scene::start(&["--clock", "manual@2026-11-27T16:00:00Z"]);
+    let (scene, _folder) = Scene::start(&["--simulate", "--clock", "manual@2026-11-27T16:00:00Z"]);
     allow(&scene.server, &scene.root, ("ann", "all"), EVERYTHING);
     for (method, path, body) in OWN {
         let headers = OWN_HEADERS.into();
@@ -337,6 +354,13 @@ fn metrics_are_for_those_who_may_read_them_and_health_is_for_everyone() {
     allow(server, root, ("ann", "metrics"), metrics);
     let (status, text) = management::get_as(server, "/metrics", ann);
     assert_eq!((status, text.contains("keywright_ready 1")), (200, true), "{text}");
+    // The name of a scheme has no case.
+    let given = STANDARD.encode(format!("{}:{}", ann.id, ann.secret));
+    for scheme in ["basic", "BASIC"] {
+        let head = format!("Host: {}\r\nAuthorization: {scheme} {given}", server.management());
+        let answer = management::ask(server, &format!("GET /metrics HTTP/1.1\r\n{head}\r\n\r\n"));
+        assert!(answer.starts_with("HTTP/1.1 200 "), "{scheme}: {answer}");
+    }
 }
 
 const HISTORY: &str = r#"{"Version": "2012-10-17", "Statement": {"Effect": "Allow", "Action": "keywright:*",
@@ -387,6 +411,94 @@ fn calls_about_a_table_or_item_are_judged_on_it() {
     assert!(all.text().contains("AccessDenied"), "all items are more than the own: {}", all.text());
     let one = rollback(json!({"key": {"k": {"S": "ann"}}}));
     assert!(!one.text().contains("AccessDenied"), "{}", one.text());
+}
+
+/// What the policy of a table denies of its items it denies of their history, and of rollbacks.
+#[test]
+fn a_denial_in_the_policy_of_a_table_binds_history_and_rollback_of_users_and_of_the_account() {
+    let (scene, _folder) = Scene::start(&["--pitr-default"]);
+    let Scene { server, root, ann, .. } = &scene;
+    let create = json!({
+        "TableName": "Tab", "BillingMode": "PAY_PER_REQUEST",
+        "AttributeDefinitions": [{"AttributeName": "k", "AttributeType": "S"}],
+        "KeySchema": [{"AttributeName": "k", "KeyType": "HASH"}],
+    });
+    assert_eq!(dynamodb(server, root, "CreateTable", &create.to_string()).status, 200);
+    allow(server, root, ("ann", "all"), EVERYTHING);
+    let arn = "arn:aws:dynamodb:us-east-1:123456789012:table/Tab";
+    let own = |key: &Key, call: &str, body: Value| {
+        let (path, body) = (format!("/_keywright/{call}"), body.to_string());
+        let headers = OWN_HEADERS.into();
+        let ask = Ask { service: "dynamodb", method: "POST", path: &path, headers, body: &body };
+        signing::send(server, key, &ask).text().to_owned()
+    };
+    let history =
+        |key: &Key, item: &str| own(key, "history", json!({"table": "Tab", "key": {"k": {"S": item}}}));
+    let rollback = |key: &Key| own(key, "rollback", json!({"table": "Tab", "to": 1, "preview": true}));
+    let rollback_of = |key: &Key, item: &str| {
+        own(key, "rollback", json!({"table": "Tab", "to": 1, "preview": true, "key": {"k": {"S": item}}}))
+    };
+    let put_policy = |principal: &str, action: &str, condition: Value| {
+        let mut statement = json!({"Effect": "Deny", "Principal": {"AWS": principal}, "Action": action,
+            "Resource": arn});
+        if !condition.is_null() {
+            statement["Condition"] = condition;
+        }
+        let policy = json!({"Version": "2012-10-17", "Statement": statement}).to_string();
+        let body = json!({"ResourceArn": arn, "Policy": policy}).to_string();
+        let answer = dynamodb(server, root, "PutResourcePolicy", &body);
+        assert_eq!(answer.status, 200, "{}", answer.text());
+    };
+    let is_denied = |text: &str, action: &str| {
+        text.contains(&format!("perform: dynamodb:{action} on resource: {arn} with an explicit deny"))
+            && text.contains("in a resource-based policy")
+    };
+    let user = "arn:aws:iam::123456789012:user/ann";
+    put_policy(user, "dynamodb:GetItem", Value::Null);
+    let denied = history(ann, "a");
+    assert!(is_denied(&denied, "GetItem"), "{denied}");
+    assert!(is_denied(&rollback(ann), "GetItem"), "its preview shows items");
+    assert!(!history(root, "a").contains("AccessDenied"), "the policy names the user alone");
+
+    for action in ["PutItem", "UpdateItem", "DeleteItem"] {
+        put_policy(user, &format!("dynamodb:{action}"), Value::Null);
+        assert!(!history(ann, "a").contains("AccessDenied"), "{}", history(ann, "a"));
+        assert!(is_denied(&rollback(ann), action), "{action}: {}", rollback(ann));
+    }
+
+    put_policy("arn:aws:iam::123456789012:root", "dynamodb:GetItem", Value::Null);
+    assert!(is_denied(&history(root, "a"), "GetItem"), "{}", history(root, "a"));
+    assert!(is_denied(&rollback(root), "GetItem"), "{}", rollback(root));
+    assert!(is_denied(&history(ann, "a"), "GetItem"), "the account is all in it: {}", history(ann, "a"));
+
+    // Some items only: what reaches all of them reaches those too.
+    let secret = json!({"ForAnyValue:StringEquals": {"dynamodb:LeadingKeys": ["secret"]}});
+    put_policy(user, "dynamodb:GetItem", secret);
+    assert!(!history(ann, "a").contains("AccessDenied"), "{}", history(ann, "a"));
+    assert!(is_denied(&history(ann, "secret"), "GetItem"), "{}", history(ann, "secret"));
+    assert!(is_denied(&rollback(ann), "GetItem"), "{}", rollback(ann));
+    assert!(!rollback_of(ann, "a").contains("AccessDenied"), "{}", rollback_of(ann, "a"));
+}
+
+#[test]
+fn the_report_of_an_insight_rule_is_judged_on_the_rule() {
+    let (scene, _folder) = Scene::start(&[]);
+    let Scene { server, root, ann, .. } = &scene;
+    let policy = r#"{"Version": "2012-10-17", "Statement": {"Effect": "Allow",
+        "Action": "cloudwatch:GetInsightRuleReport",
+        "Resource": "arn:aws:cloudwatch:us-east-1:123456789012:insight-rule/DynamoDBContributorInsights-PKC-Tab-*"}}"#;
+    allow(server, root, ("ann", "report"), policy);
+    let report = |table: &str| {
+        let body = json!({"RuleName": format!("DynamoDBContributorInsights-PKC-{table}-1"),
+            "StartTime": 0, "EndTime": 60, "Period": 60});
+        let target = "GraniteServiceVersion20100801.GetInsightRuleReport";
+        signing::json(server, ann, ("monitoring", target), &body.to_string()).text().to_owned()
+    };
+    assert!(!report("Tab").contains("AccessDenied"), "{}", report("Tab"));
+    let denied = report("Other");
+    let rule =
+        "arn:aws:cloudwatch:us-east-1:123456789012:insight-rule/DynamoDBContributorInsights-PKC-Other-1";
+    assert!(denied.contains("AccessDenied") && denied.contains(rule), "{denied}");
 }
 
 #[test]

@@ -181,13 +181,31 @@ fn clients_without_a_verified_request_get_half_of_the_connections() {
     add_key(&file, &[]);
     let server =
         Server::start(&["--in-memory", "--connections-max", "20", "--credentials", file.to_str().unwrap()]);
-    let strangers: Vec<_> = (0..40).map(|_| TcpStream::connect(server.address()).unwrap()).collect();
-    std::thread::sleep(Duration::from_millis(500));
-    let is_open = |mut stream: &TcpStream| {
+    let is_open = |stream: &TcpStream| {
+        let mut stream = stream;
         stream.set_nonblocking(true).unwrap();
         stream.read(&mut [0]).is_err_and(|error| error.kind() == std::io::ErrorKind::WouldBlock)
     };
-    assert_eq!(strangers.iter().filter(|stream| is_open(stream)).count(), 10);
+    let mut strangers = Vec::new();
+    // Next to other work a refusal takes its time, and a connection of the start may have had a place.
+    for _ in 0..40 {
+        if strangers.len() < 10 {
+            strangers.extend((0..40).map(|_| TcpStream::connect(server.address()).unwrap()));
+        }
+        std::thread::sleep(Duration::from_millis(250));
+        strangers.retain(is_open);
+        if strangers.len() == 10 {
+            break;
+        }
+    }
+    strangers.extend((0..40).map(|_| TcpStream::connect(server.address()).unwrap()));
+    let refused = || {
+        std::thread::sleep(Duration::from_millis(250));
+        strangers.retain(is_open);
+        strangers.len() <= 10
+    };
+    assert!(std::iter::repeat_with(refused).take(40).any(|is_refused| is_refused), "more than half get in");
+    assert_eq!(strangers.len(), 10);
 }
 
 /// Starts the server with this limit of open files.
@@ -332,7 +350,10 @@ fn unread_responses_do_not_starve_other_clients() {
 #[test]
 fn items_of_failed_conditions_take_from_the_memory_for_responses() {
     let _alone = exclusive();
-    let server = Server::start(&["--in-memory", "--answer-budget-mib", "32"]);
+    // Counts what is used. With huge pages the system gives two MiB where a part of one is touched.
+    let mut small_pages = Command::new("env");
+    small_pages.arg("MIMALLOC_ALLOW_THP=0");
+    let server = Server::under(small_pages, &["--in-memory", "--answer-budget-mib", "32"]).unwrap();
     fill(&server, 390_000);
     let before = server.resident_mib();
     let update = r#"{"TableName":"Tab","Key":{"a":{"S":"k"}},"UpdateExpression":"SET c = :c","ConditionExpression":"attribute_exists(nothing)","ExpressionAttributeValues":{":c":{"S":"c"}},"ReturnValuesOnConditionCheckFailure":"ALL_OLD"}"#;
@@ -351,7 +372,10 @@ fn items_of_failed_conditions_take_from_the_memory_for_responses() {
     };
     assert!((0..200).any(|_| refused()), "responses without memory leave out their items");
     let grown = server.resident_mib().saturating_sub(before);
-    assert!(grown < 288, "{grown} MiB, more than the memory for responses and 256 MiB");
+    assert!(
+        grown < 32 + 96,
+        "{grown} MiB, more than the memory for responses and 96 MiB for 300 connections"
+    );
     let answer = Connection::open(&server).call("UpdateItem", update.as_bytes());
     assert_eq!(answer.status, 400);
     assert!(answer.text().contains("ConditionalCheckFailedException"), "{}", answer.text());

@@ -4,19 +4,30 @@
 
 mod access;
 mod access_files;
+mod access_refusals;
 mod admission;
+mod audit;
+mod audit_command;
+mod audit_sources;
 mod bench;
 mod branches;
+mod certificates;
 mod clock;
 mod closed;
+#[cfg(target_os = "linux")]
+mod decisions;
 mod hostile_clients;
+mod kms;
 mod lifecycle;
 mod management;
 mod older_folder;
+mod other_services;
 mod places;
 mod policies;
 mod policies_under_load;
 mod presigned;
+mod replicas;
+mod replication;
 mod request_log;
 mod rollback;
 mod sessions;

@@ -205,7 +205,8 @@ fn metric_names(text: &str) -> BTreeSet<String> {
 #[tokio::test]
 async fn the_metrics_page_and_the_dashboard_name_what_is_served() {
     let folder = tempfile::tempdir().unwrap();
-    let server = Server::on(folder.path());
+    let [data, log] = ["data", "audit.log"].map(|name| folder.path().join(name).to_str().unwrap().to_owned());
+    let server = Server::start(&["--data", &data, "--audit-log", &log]);
     Http::new(server.address()).call("ListTables", &json!({})).await.good();
     let (_, metrics) = get(&server, "/metrics");
     let present: BTreeSet<String> = metrics

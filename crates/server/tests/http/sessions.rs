@@ -100,4 +100,15 @@ fn a_role_is_not_taken_by_another_user_of_a_trusted_name() {
     assert_eq!(refused.status, 403, "{}", refused.text());
     let shown = scene.root.iam("GetRole", &[("RoleName", "reader")]);
     assert!(shown.text().contains("AIDA") && !shown.text().contains("user%2FAnn"), "{}", shown.text());
+    assert!(!shown.text().contains(&format!("{ACCOUNT}%3AAIDA")), "{}", shown.text());
+    // What is shown can be written again, and means the same.
+    let policy = keywright_wire::policy_text(&element(&shown, "AssumeRolePolicyDocument"));
+    let again = [("RoleName", "reader"), ("PolicyDocument", policy.as_str())];
+    assert_eq!(scene.root.iam("UpdateAssumeRolePolicy", &again).status, 200);
+    let shown_again = scene.root.iam("GetRole", &[("RoleName", "reader")]);
+    assert_eq!(
+        element(&shown_again, "AssumeRolePolicyDocument"),
+        element(&shown, "AssumeRolePolicyDocument")
+    );
+    assert_eq!(other.sts("AssumeRole", &take).status, 403);
 }

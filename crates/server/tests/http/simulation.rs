@@ -1,16 +1,16 @@
-//! The simulator of policies over HTTP: the rows of published examples are decided as their pages say, also
-//! as real requests, and results have the service's shape.
+//! The simulator of policies over HTTP: the rows of published examples are decided as their pages say, and
+//! results have the service's shape.
 
 use serde_json::{Value, json};
 
-use crate::support::signed::{REGION, Scene, Signed, element};
+use crate::support::signed::{Scene, Signed, element};
 
 const OWNER: &str = "123456789012";
-/// Rows that the simulator can express at least, and that can be real requests.
+/// Rows that the simulator can express at least.
 const SIMULATED_MIN: usize = 280;
-const REAL_MIN: usize = 20;
 
-fn table() -> Value {
+/// The rows and their policies.
+pub(crate) fn table() -> Value {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../access/tests/decisions.json");
     serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
@@ -96,78 +96,6 @@ fn rows_of_published_examples_are_simulated_as_their_pages_say() {
     }
     assert_eq!(wrong, [""; 0]);
     assert!(simulated >= SIMULATED_MIN, "only {simulated} rows");
-}
-
-/// The body of a real request of a row whose policies have no conditions.
-fn body(row: &Value) -> Option<Value> {
-    let named = row["resource"].as_str()?.strip_prefix("table/")?;
-    let (name, index) = match named.split_once("/index/") {
-        Some((name, index)) => (name, Some(index)),
-        None => (named, None),
-    };
-    let key = json!({"pk": {"S": "a"}, "sk": {"S": "b"}});
-    let mut body = json!({"TableName": name});
-    match row["action"].as_str()?.strip_prefix("dynamodb:")? {
-        "GetItem" | "UpdateItem" | "DeleteItem" => body["Key"] = key,
-        "PutItem" => body["Item"] = key,
-        "Query" => {
-            body["KeyConditionExpression"] = "pk = :p".into();
-            body["ExpressionAttributeValues"] = json!({":p": {"S": "a"}});
-        }
-        "Scan" | "DescribeTable" | "DeleteTable" => {}
-        _ => return None,
-    }
-    if let Some(index) = index {
-        body["IndexName"] = index.into();
-    }
-    Some(body)
-}
-
-/// A policy for the region of the requests.
-fn here(text: &str) -> String {
-    text.replace("us-west-2", REGION)
-}
-
-#[test]
-fn rows_without_conditions_are_decided_alike_as_real_requests() {
-    let table = table();
-    let mut scene = Scene::new(&[]);
-    let mut signed = Signed::new(&scene.server, &scene.ann_key.0, &scene.ann_key.1);
-    let (mut real, mut wrong) = (0, Vec::new());
-    for row in table["rows"].as_array().unwrap() {
-        let names: Vec<&Value> = row["identity"].as_array().into_iter().flatten().collect();
-        let document = |name: &Value| &table["policies"][name.as_str().unwrap()]["document"];
-        let has_conditions = names.iter().any(|name| {
-            let text = document(name).to_string();
-            text.contains("Condition") || text.contains("${")
-        });
-        let is_plain = ["resource_policy", "session", "boundary", "account", "tags"];
-        let is_plain = is_plain.iter().all(|member| row.get(member).is_none());
-        let Some(body) = body(row).filter(|_| is_plain && !has_conditions && row["caller"] == "user/Ann")
-        else {
-            continue;
-        };
-        for name in &names {
-            let (policy, text) = (name.as_str().unwrap(), here(&document(name).to_string()));
-            let answer = scene.root.iam(
-                "PutUserPolicy",
-                &[("UserName", "Ann"), ("PolicyName", policy), ("PolicyDocument", &text)],
-            );
-            assert_eq!(answer.status, 200, "{}", answer.text());
-        }
-        let operation = row["action"].as_str().unwrap().strip_prefix("dynamodb:").unwrap();
-        let is_denied = signed.call(operation, &body).text().contains("AccessDeniedException");
-        if is_denied == (row["decision"] == "allow") {
-            wrong.push(row.to_string());
-        }
-        for name in names {
-            let removal = [("UserName", "Ann"), ("PolicyName", name.as_str().unwrap())];
-            assert_eq!(scene.root.iam("DeleteUserPolicy", &removal).status, 200);
-        }
-        real += 1;
-    }
-    assert_eq!(wrong, [""; 0]);
-    assert!(real >= REAL_MIN, "only {real} rows");
 }
 
 #[test]

@@ -8,9 +8,12 @@ use rcgen::{CertifiedKey, KeyPair};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::pki_types::ServerName;
-use tokio_rustls::rustls::{ClientConfig, RootCertStore};
+use tokio_rustls::rustls::version::{TLS12, TLS13};
+use tokio_rustls::rustls::{ClientConfig, DEFAULT_VERSIONS, RootCertStore, SupportedProtocolVersion};
 
+use crate::audit::{folder, records};
 use crate::support::Server;
+use crate::support::raw::request;
 
 /// A certificate for localhost, in a folder with the files that the server reads.
 struct Identity {
@@ -39,14 +42,27 @@ impl Identity {
 
     /// Makes a handshake on the connection, and a request. Returns the response.
     async fn ask(&self, stream: std::net::TcpStream) -> std::io::Result<String> {
+        let get = b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+        self.ask_by(DEFAULT_VERSIONS, stream, get).await
+    }
+
+    /// The same by one of these versions, with a request that ends the connection.
+    async fn ask_by(
+        &self,
+        versions: &[&'static SupportedProtocolVersion],
+        stream: std::net::TcpStream,
+        request: &[u8],
+    ) -> std::io::Result<String> {
         let mut roots = RootCertStore::empty();
         roots.add(self.made.cert.der().clone()).unwrap();
-        let config = ClientConfig::builder().with_root_certificates(roots).with_no_client_auth();
+        let config = ClientConfig::builder_with_protocol_versions(versions)
+            .with_root_certificates(roots)
+            .with_no_client_auth();
         stream.set_nonblocking(true)?;
         let stream = tokio::net::TcpStream::from_std(stream)?;
         let name = ServerName::try_from("localhost").unwrap();
         let mut secure = TlsConnector::from(Arc::new(config)).connect(name, stream).await?;
-        secure.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").await?;
+        secure.write_all(request).await?;
         let mut answer = String::new();
         secure.read_to_string(&mut answer).await?;
         Ok(answer)
@@ -66,6 +82,29 @@ async fn a_client_that_trusts_the_certificate_is_served() {
     let fault =
         Server::try_start(&["--in-memory", "--tls-certificate", &key, "--tls-key", &key]).err().unwrap();
     assert!(fault.contains("k.pem"), "{fault}");
+}
+
+#[tokio::test]
+async fn a_record_of_the_audit_log_has_the_version_suite_and_host_of_its_connection() {
+    let identity = Identity::make();
+    let (_folder, log) = folder();
+    let server = identity.start(&["--audit-log", log.to_str().unwrap()]);
+    let request = String::from_utf8(request("ListTables", "{}")).unwrap();
+    let request = request.replacen("\r\n", "\r\nConnection: close\r\n", 1);
+    for version in [&TLS12, &TLS13] {
+        let stream = std::net::TcpStream::connect(server.address()).unwrap();
+        let answer = identity.ask_by(&[version], stream, request.as_bytes()).await.unwrap();
+        assert!(answer.contains("TableNames"), "{answer}");
+    }
+    assert!(server.stop());
+    let all = records(&log);
+    let shown: Vec<_> = all.iter().map(|record| &record["tlsDetails"]).collect();
+    let details = |version: &str, suite: &str| {
+        let host = request.lines().find_map(|line| line.strip_prefix("Host: ")).unwrap();
+        serde_json::json!({"tlsVersion": version, "cipherSuite": suite, "clientProvidedHostHeader": host})
+    };
+    let (old, new) = ("ECDHE-ECDSA-AES256-GCM-SHA384", "TLS_AES_256_GCM_SHA384");
+    assert_eq!(shown, [&details("TLSv1.2", old), &details("TLSv1.3", new)]);
 }
 
 #[tokio::test]

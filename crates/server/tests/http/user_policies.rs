@@ -250,14 +250,14 @@ fn records_are_read_by_the_right_to_their_stream() {
         {"StreamEnabled": true, "StreamViewType": "NEW_IMAGE"}});
     let stream = scene.root.good("UpdateTable", &streamed)["TableDescription"]["LatestStreamArn"].clone();
     let stream = stream.as_str().unwrap().to_owned();
-    let shards = scene.root.call_streams("DescribeStream", &json!({"StreamArn": stream})).json();
+    let shards = scene.root.call("DescribeStream", &json!({"StreamArn": stream})).json();
     let iterator = json!({"StreamArn": stream, "ShardIteratorType": "TRIM_HORIZON",
         "ShardId": shards["StreamDescription"]["Shards"][0]["ShardId"]});
-    let iterator = scene.root.call_streams("GetShardIterator", &iterator).json();
+    let iterator = scene.root.call("GetShardIterator", &iterator).json();
     let records = json!({"ShardIterator": iterator["ShardIterator"]});
     let mut of = |resource: &str| {
         scene.allow(&json!([{"Effect": "Allow", "Action": "dynamodb:GetRecords", "Resource": resource}]));
-        let answer = scene.ann.call_streams("GetRecords", &records);
+        let answer = scene.ann.call("GetRecords", &records);
         (answer.status, answer.text().to_owned())
     };
     assert_eq!(of(&stream).0, 200);
@@ -269,7 +269,7 @@ fn records_are_read_by_the_right_to_their_stream() {
     );
     assert_eq!(of(&format!("arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/Other/stream/*")).0, 400);
     // What is no iterator is about nothing in particular.
-    let wrong = scene.ann.call_streams("GetRecords", &json!({"ShardIterator": "x"}));
+    let wrong = scene.ann.call("GetRecords", &json!({"ShardIterator": "x"}));
     assert!(wrong.text().contains("dynamodb:GetRecords on resource: * because"), "{}", wrong.text());
 }
 
@@ -366,8 +366,62 @@ fn a_denial_comes_before_every_other_fault_and_only_for_the_denied() {
     scene.denied("GetItem", &json!({"TableName": "Missing", "Key": key}));
     // Types that are wrong come first for everyone, as the resource is in the body.
     scene.allow(&json!([allowing(&["dynamodb:ListTables"], Value::Null)]));
-    let answer = scene.ann.send("DynamoDB_20120810.GetItem", br#"{"TableName": 1}"#);
+    let answer = scene.ann.send("DynamoDB_20120810.GetItem", r#"{"TableName": 1}"#);
     assert!(answer.text().contains("SerializationException"), "{}", answer.text());
+}
+
+/// An action and parameters that are wrong.
+type Faulty<'f> = (&'f str, &'f [(&'f str, &'f str)]);
+
+#[test]
+fn calls_on_principals_report_faults_of_parameters_to_the_allowed_alone() {
+    let mut scene = Scene::new(&[]);
+    let role = format!("arn:aws:iam::{ACCOUNT}:role/none");
+    let faulty: [Faulty<'_>; 8] = [
+        ("CreateUser", &[]),
+        ("CreateUser", &[("UserName", "a b")]),
+        ("GetUser", &[("UserName", "a/b")]),
+        ("ListUsers", &[("MaxItems", "0")]),
+        ("PutUserPolicy", &[("UserName", "Ann"), ("PolicyName", "p"), ("PolicyDocument", "")]),
+        ("DeletePolicy", &[("PolicyArn", "x")]),
+        ("UpdateAccessKey", &[("AccessKeyId", "x"), ("Status", "x")]),
+        ("CreateRole", &[("RoleName", "r"), ("MaxSessionDuration", "1")]),
+    ];
+    let sts: [Faulty<'_>; 2] =
+        [("AssumeRole", &[("RoleArn", role.as_str())]), ("GetAccessKeyInfo", &[("AccessKeyId", "x")])];
+    for (action, parameters) in &faulty {
+        let answer = scene.ann.iam(action, parameters);
+        assert_eq!(answer.status, 403, "{action} {parameters:?}: {}", answer.text());
+        assert!(answer.text().contains(&format!("iam:{action} ")), "{action}: {}", answer.text());
+    }
+    for (action, parameters) in &sts {
+        let answer = scene.ann.sts(action, parameters);
+        assert!(answer.status == 403 && answer.text().contains("AccessDenied"), "{}", answer.text());
+    }
+    // Who may call it reads the fault, also of a role that trusts the caller.
+    scene.allow(&json!([allowing(&["iam:*", "sts:*"], Value::Null)]));
+    let trust =
+        json!({"Statement": {"Effect": "Allow", "Action": "sts:AssumeRole", "Principal": {"AWS": ACCOUNT}}});
+    let made = [("RoleName", "none"), ("AssumeRolePolicyDocument", &*trust.to_string())];
+    assert_eq!(scene.root.iam("CreateRole", &made).status, 200);
+    for (action, parameters) in &faulty {
+        let (answer, root) = (scene.ann.iam(action, parameters), scene.root.iam(action, parameters));
+        assert_eq!((answer.status, answer.text()), (400, root.text()), "{action} {parameters:?}");
+    }
+    for (action, parameters) in &sts {
+        let answer = scene.ann.sts(action, parameters);
+        assert!(answer.status == 400 && answer.text().contains("validation error"), "{}", answer.text());
+    }
+    // Rights on some users alone: of another one nothing is said.
+    let own =
+        json!({"Effect": "Allow", "Action": "iam:*", "Resource": format!("arn:aws:iam::{ACCOUNT}:user/Ann")});
+    scene.allow(&json!([own]));
+    let rename = |name| [("UserName", name), ("NewUserName", "a b")];
+    assert_eq!(scene.ann.iam("UpdateUser", &rename("Ben")).status, 403);
+    let key = [("UserName", "Ben"), ("AccessKeyId", "x")];
+    assert_eq!(scene.ann.iam("DeleteAccessKey", &key).status, 403);
+    let key = [("UserName", "Ann"), ("AccessKeyId", "x")];
+    assert_eq!(scene.ann.iam("DeleteAccessKey", &key).status, 400);
 }
 
 #[test]

@@ -55,6 +55,12 @@ fn the_python_recipes_of_the_guide_run() {
     run_in_python(&recipe("Python"), (4, 3));
 }
 
+#[test]
+#[ignore = "needs clients: run `cargo xtask test`"]
+fn the_recipe_for_conflicts_between_regions_runs() {
+    run_in_python(&recipe("Conflicts between regions"), (1, 1));
+}
+
 /// Writes the files of a recipe, so many, and runs its commands, so many, with the wheel installed.
 fn run_in_python(recipe: &Recipe, expected: (usize, usize)) {
     let (environment, folder) = (Environment::new(), tempfile::tempdir().unwrap());

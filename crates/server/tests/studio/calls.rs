@@ -343,6 +343,66 @@ fn what_a_save_takes_is_what_the_database_then_meters_indexes_included() {
 }
 
 #[test]
+fn replicas_and_the_simulation_are_reached_from_the_pages_and_every_answer_says_that_it_acts() {
+    let server = Server::start(&["--in-memory", "--studio-port", "0", "--simulate"]);
+    let place = [("x-keywright-region", "eu-west-1")];
+    let database = |operation: &str, more: &[(&str, &str)], body: &Value| {
+        let answer = call_with(&server, &format!("dynamodb/{operation}"), more, body);
+        assert_eq!(answer.status, 200, "{operation}: {}", answer.body);
+        answer.json()
+    };
+    let table = json!({
+        "TableName": "Tab", "BillingMode": "PAY_PER_REQUEST",
+        "AttributeDefinitions": [{"AttributeName": "k", "AttributeType": "S"}],
+        "KeySchema": [{"AttributeName": "k", "KeyType": "HASH"}],
+    });
+    database("CreateTable", &[], &table);
+    let add = json!({"TableName": "Tab", "ReplicaUpdates": [{"Create": {"RegionName": "eu-west-1"}}]});
+    database("UpdateTable", &[], &add);
+    let is_active = |_| {
+        std::thread::sleep(Duration::from_millis(10));
+        let answer = call_with(&server, "dynamodb/DescribeTable", &place, &json!({"TableName": "Tab"}));
+        answer.status == 200 && answer.json()["Table"]["TableStatus"] == "ACTIVE"
+    };
+    assert!((0..1_000).any(is_active), "the replica is active");
+    assert_eq!(call(&server, "state", &json!({})).json()["simulation"], "on");
+    let simulate = |name: &str, body: &Value| call(&server, &format!("simulation/{name}"), body);
+    assert_eq!(simulate("show", &json!({})).header("x-keywright-simulated"), None);
+    let step = json!({"tables": [{"table": "Tab", "step": true}]});
+    let answer = simulate("replace", &step);
+    assert_eq!((answer.status, answer.header("x-keywright-simulated")), (200, Some("true")));
+    assert_eq!(call(&server, "models/list", &json!({})).header("x-keywright-simulated"), Some("true"));
+
+    let item = json!({"k": {"S": "a"}, "n": {"N": "1"}});
+    database("PutItem", &[], &json!({"TableName": "Tab", "Item": item}));
+    let found = |more: &[(&str, &str)]| {
+        let question = json!({"item": {"table": "Tab", "key": {"k": {"S": "a"}}}});
+        call_with(&server, "keywright/global-tables", more, &question).json()
+    };
+    assert_eq!((&found(&[])["item"], &found(&[])["version"]["region"]), (&item, &json!("us-east-1")));
+    assert_eq!((&found(&place)["item"], &found(&place)["version"]), (&Value::Null, &Value::Null));
+    let status = call(&server, "keywright/global-tables", &json!({"table": "Tab"})).json();
+    assert_eq!(status["tables"][0]["replicas"][0]["backlog"], 1, "{status}");
+    let route = json!({"table": "Tab", "from": "us-east-1", "to": "eu-west-1"});
+    assert_eq!(simulate("deliver", &route).json(), json!({"delivered": 1}));
+    assert_eq!(found(&place), {
+        let mut same = found(&[]);
+        same["region"] = json!("eu-west-1");
+        same
+    });
+    let wrong = simulate("replace", &json!({"links": [{"from": "a", "to": "a"}]}));
+    assert_eq!(wrong.status, 400);
+    assert!(wrong.body.contains("write two regions"), "{}", wrong.body);
+    assert_eq!(simulate("none", &json!({})).status, 404);
+    let answer = simulate("end", &json!({}));
+    assert_eq!((answer.status, answer.header("x-keywright-simulated")), (200, None));
+
+    let plain = start();
+    assert_eq!(call(&plain, "state", &json!({})).json()["simulation"], "off");
+    assert_eq!(call(&plain, "simulation/show", &json!({})).status, 404);
+}
+
+#[test]
 fn a_simulation_too_long_for_the_page_is_sent_to_the_command() {
     let server = start();
     let model = include_str!("../../../../examples/models/orders.yaml");

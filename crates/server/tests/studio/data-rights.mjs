@@ -3,13 +3,15 @@ import {createHash, createHmac} from 'node:crypto';
 import {spawnSync} from 'node:child_process';
 import {mkdtempSync} from 'node:fs';
 import {tmpdir} from 'node:os';
-import {equal, ok, test, until} from './lib.mjs';
+import {equal, ok, same, test, until} from './lib.mjs';
 
-const keys = `${mkdtempSync(`${tmpdir()}/studio-rights-`)}/keys.toml`;
+const folder = mkdtempSync(`${tmpdir()}/studio-rights-`);
+const keys = `${folder}/keys.toml`;
 const added = spawnSync(process.env.KEYWRIGHT_BINARY ?? 'target/debug/keywright', ['credentials', 'add', '--file', keys], {encoding: 'utf8'}).stdout;
 const of = (name) => added.match(new RegExp(`export ${name}=(\\S+)`))?.[1] ?? '';
 const root = {id: of('AWS_ACCESS_KEY_ID'), secret: of('AWS_SECRET_ACCESS_KEY'), token: ''};
 const options = {args: ['--credentials', keys]};
+const audited = {args: ['--credentials', keys, '--audit-log', `${folder}/audit.log`]};
 
 const digest = (text) => createHash('sha256').update(text).digest('hex');
 const hmac = (key, text) => createHmac('sha256', key).update(text).digest();
@@ -83,13 +85,25 @@ test('a user reads who is signed in, works with what it may, and reads what deni
   equal(await t.page.getByRole('link', {name: 'Models', exact: true}).count(), 0);
   await t.page.getByRole('link', {name: 'Shop', exact: true}).waitFor();
 
-  // A Scan is denied by a statement, with its name.
-  await t.page.getByRole('alert').filter({hasText: 'explicit deny'}).first().waitFor();
+  // Nothing is scanned: the page says why, and offers a Query. A statement denies the Scan, by its name.
+  await t.page.getByRole('status').filter({hasText: 'Not read: you may not scan this table'}).filter({hasText: 'explicit deny'}).waitFor();
+  equal(await t.page.getByRole('alert').count(), 0);
   await why(t).getByText('why?').click();
   await why(t).getByText('statement 3 (NoScans) of policy own').waitFor();
   await t.accessibleInBoth();
   await t.page.getByRole('button', {name: 'Dismiss'}).click();
   equal(await why(t).count(), 0);
+  await t.page.getByLabel('pk', {exact: true}).fill('ann');
+  await t.page.getByRole('button', {name: 'Query', exact: true}).click();
+  await t.page.locator('.it-row').filter({hasText: 'ann'}).waitFor();
+  equal(await why(t).count(), 0);
+
+  // Settings that are denied are not said to be off.
+  await t.go('/us-east-1/t/Shop?tab=schema');
+  await t.page.getByText('Tags: not shown: denied').waitFor();
+  equal(await t.page.getByText('No tag.').count(), 0);
+  await why(t).getByText('why?').click();
+  await why(t).getByText('dynamodb:ListTagsOfResource').first().waitFor();
 
   // Requests by hand: the own item is read, and another's names the condition that failed.
   await t.go('/us-east-1/t/Shop?tab=request');
@@ -124,6 +138,11 @@ test('a user without the list of tables opens one by its name, and a changed pol
   await t.page.getByLabel('Open one by its name').fill('Shop');
   await t.accessible();
   await t.page.getByRole('button', {name: 'Open', exact: true}).click();
+  await t.page.locator('.it-row').nth(1).waitFor();
+  await t.go('/us-east-1/t/Shop?tab=schema');
+  await t.page.getByText('Time to live: not shown: denied').waitFor();
+  equal(await t.page.getByRole('button', {name: 'Enable time to live…'}).count(), 0);
+  await t.go('/us-east-1/t/Shop/items');
   await t.page.locator('.it-row').nth(1).waitFor();
   await form(t, root, 'iam', {Action: 'DeleteUserPolicy', UserName: 'ben', PolicyName: 'own'});
   await t.page.reload();
@@ -169,6 +188,77 @@ test('the account itself is denied nothing and sees no list of denials', options
   await t.page.locator('.it-row').nth(1).waitFor();
   equal(await t.page.getByRole('link', {name: 'Models', exact: true}).count(), 1);
   equal(await why(t).count(), 0);
+
+  // Without an audit log the schema says how to begin one.
+  await t.go('/us-east-1/t/Shop?tab=schema');
+  await t.page.getByText('Not recorded: start the server with --audit-log FILE').waitFor();
+});
+
+test('the schema of a table lists who changed it, for those who may know it', audited, async (t) => {
+  await shop(t);
+  const sees = {Effect: 'Allow', Action: ['dynamodb:ListTables', 'dynamodb:Describe*', 'dynamodb:ListTagsOfResource'], Resource: '*'};
+  const ann = await user(t, 'ann', policy(sees, {Effect: 'Allow', Action: 'keywright:GetTableChanges', Resource: '*'}));
+  const ben = await user(t, 'ben', policy(sees));
+  const rows = t.page.getByRole('region', {name: 'Changes of the table'}).locator('tbody tr');
+  const cells = async () => (await rows.allInnerTexts()).map((text) => text.split('\t').slice(1, 4).map((cell) => cell.split('\n')[0]));
+  const account = 'arn:aws:iam::123456789012';
+
+  // Reads are no changes; a denied change is one that somebody tried. The page makes one that a policy denies.
+  await t.open('/us-east-1/t/Shop?tab=schema');
+  await signIn(t, ann);
+  await rows.first().waitFor();
+  same((await cells())[0], [`${account}:root`, 'CreateTable', 'done']);
+  await t.page.getByRole('button', {name: 'Enable deletion protection'}).click();
+  await until('the denied change is listed', async () => (await cells())[0][1] === 'UpdateTable');
+  same((await cells()).slice(0, 2), [[`${account}:user/ann`, 'UpdateTable', 'AccessDeniedException'], [`${account}:root`, 'CreateTable', 'done']]);
+  ok((await rows.first().innerText()).includes('is not authorized to perform: dynamodb:UpdateTable'), await rows.first().innerText());
+  await t.accessibleInBoth();
+
+  // Another user learns nothing of it, and reads which action it needs.
+  await t.page.getByRole('button', {name: 'Sign out'}).click();
+  await signIn(t, ben);
+  await t.go('/us-east-1/t/Shop?tab=schema');
+  await t.page.getByText('Changes: not shown: denied').waitFor();
+  equal(await rows.count(), 0);
+  await why(t).getByText('why?').click();
+  await why(t).getByText('keywright:GetTableChanges').first().waitFor();
+});
+
+test('replicas: what a user may not do is not offered, and the page says which right is missing', {args: ['--credentials', keys, '--simulate']}, async (t) => {
+  await shop(t);
+  await dynamodb(t, 'UpdateTable', {TableName: 'Shop', ReplicaUpdates: [{Create: {RegionName: 'eu-west-1'}}]});
+  await until('the replica is active', async () => JSON.parse(await dynamodb(t, 'DescribeTable', {TableName: 'Shop'})).Table.Replicas?.[0]?.ReplicaStatus === 'ACTIVE');
+  const sees = {Effect: 'Allow', Action: ['dynamodb:ListTables', 'dynamodb:DescribeTable', 'keywright:ListReplicas', 'keywright:GetSimulation'], Resource: '*'};
+  const ann = await user(t, 'ann', policy(sees));
+  const ben = await user(t, 'ben', policy(sees, {Effect: 'Allow', Action: 'dynamodb:UpdateTable', Resource: '*'}));
+  await t.open('/us-east-1/t/Shop?tab=regions');
+  await signIn(t, ann);
+  const there = t.page.locator('tr[data-region="eu-west-1"]');
+  await there.getByText('active').waitFor();
+  await t.page.getByText('You may not change replicas: User: arn:aws:iam::123456789012:user/ann is not authorized to perform: dynamodb:UpdateTable').waitFor();
+  equal(await there.getByRole('button').count(), 0);
+  equal(await t.page.getByRole('form', {name: 'Add a replica'}).count(), 0);
+  await there.getByText('not shown: denied').waitFor();
+  await t.page.getByText('No change has lost to a concurrent one').waitFor();
+  await t.page.getByText('You may not change it: that needs keywright:ChangeSimulation.').waitFor();
+  equal(await t.page.getByRole('form', {name: 'Add a fault'}).count(), 0);
+  await why(t).getByText('why?').click();
+  await why(t).getByText('dynamodb:UpdateTable').first().waitFor();
+  await t.accessibleInBoth();
+  // An item in each region needs a right of its own there.
+  await t.go('/us-east-1/t/Shop?tab=regions&key=ann');
+  await until('no region is read', async () => (await t.page.locator('[data-standing="not read"]').filter({hasText: 'not shown: denied'}).count()) === 2);
+  await why(t).getByText('keywright:GetItemHistory').first().waitFor();
+
+  // Another user may change replicas, and remove none.
+  await t.page.getByRole('button', {name: 'Sign out'}).click();
+  await signIn(t, ben);
+  await t.page.getByRole('button', {name: 'Change overrides in eu-west-1'}).waitFor();
+  await there.getByText('no right to remove it').waitFor();
+  equal(await there.getByRole('button', {name: 'Remove the replica in eu-west-1'}).count(), 0);
+  await t.page.getByRole('form', {name: 'Add a replica'}).getByLabel('Region').fill('eu-west-2');
+  await t.page.getByRole('button', {name: 'Add a replica', exact: true}).click();
+  await t.page.getByRole('alert').filter({hasText: 'AccessDeniedException'}).filter({hasText: 'dynamodb:CreateTableReplica'}).waitFor();
 });
 
 test('every page says what is denied to a user without rights, and none breaks', options, async (t) => {
@@ -176,7 +266,7 @@ test('every page says what is denied to a user without rights, and none breaks',
   const ann = await user(t, 'ann', '');
   await t.open('/');
   await signIn(t, ann);
-  const table = ['Shop/items', 'Shop/collections', 'Shop?tab=schema', 'Shop?tab=stream', 'Shop?tab=metrics', 'Shop?tab=history'].map((path) => `t/${path}`);
+  const table = ['Shop/items', 'Shop/collections', 'Shop?tab=schema', 'Shop?tab=stream', 'Shop?tab=metrics', 'Shop?tab=history', 'Shop?tab=regions'].map((path) => `t/${path}`);
   const operate = ['', '/keys', '/streams', '/ttl', '/backups', '/transfers', '/triggers', '/jobs', '/history'].map((path) => `operate${path}`);
   for (const path of ['tables', ...table, ...operate]) {
     await t.visit(`/us-east-1/${path}`);
@@ -192,6 +282,10 @@ test('every page says what is denied to a user without rights, and none breaks',
   equal(await why(t).count(), 0);
   await t.visit('/models');
   await why(t).waitFor();
-  await t.visit('/start');
-  await t.page.getByRole('heading', {name: 'Start with an example'}).waitFor();
+  for (const path of ['/start', '/start?step=1']) {
+    await t.visit(path);
+    await t.page.getByText('Models, examples and the tour are not shown: denied.').waitFor();
+    equal(await t.page.getByRole('link', {name: /tour|Import a model/}).count(), 0);
+    equal(await t.page.locator('.ex').count(), 0);
+  }
 });

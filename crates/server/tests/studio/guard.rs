@@ -154,8 +154,11 @@ fn files_beyond_the_pages_are_not_served() {
 #[test]
 fn without_flags_there_is_no_studio_beyond_loopback() {
     let open = ["--in-memory", "--host", "0.0.0.0", "--allow-anonymous-network"];
-    let server = Server::start(&[&open[..], &["--studio-port", "0"]].concat());
+    let server = Server::start(&open);
     assert_eq!(studio(&server), None, "{}", server.banner);
+    let void = Server::try_start(&[&open[..], &["--studio-port", "0"]].concat());
+    let fault = void.err().expect("a port without an address has no effect");
+    assert!(fault.contains("--studio-host ADDRESS"), "{fault}");
     let named = Server::start(&[&open[..], &["--studio-port", "0", "--studio-host", "0.0.0.0"]].concat());
     assert!(studio(&named).is_some(), "{}", named.banner);
     let refused = Server::try_start(&["--in-memory", "--studio-host", "0.0.0.0", "--studio-port", "0"]);

@@ -26,6 +26,7 @@ macro_rules! pages {
 
 pages! {
     data_grid_in_chromium: "data-grid.mjs",
+    data_regions_in_chromium: "data-regions.mjs",
     data_rights_in_chromium: "data-rights.mjs",
     data_tables_in_chromium: "data-tables.mjs",
     frame_in_chromium: "frame.mjs",

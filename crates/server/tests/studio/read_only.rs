@@ -8,7 +8,7 @@ use crate::support::client::{Caller, client, create_indexed_table};
 
 #[tokio::test]
 async fn the_process_refuses_every_write_and_answers_every_read() {
-    let server = Server::start(&["--in-memory", "--studio-port", "0", "--studio-read-only"]);
+    let server = Server::start(&["--in-memory", "--simulate", "--studio-port", "0", "--studio-read-only"]);
     create_indexed_table(&client(&server.endpoint, Caller::default()), "Tab").await;
     let item = json!({"pk": {"S": "a"}, "sk": {"S": "b"}});
     let arn = "arn:aws:dynamodb:us-east-1:123456789012:table/Tab";
@@ -83,6 +83,11 @@ async fn the_process_refuses_every_write_and_answers_every_read() {
     let disable = "event-sources/PUT/3b1e0b05-8b51-4c0f-a9a1-4d1d6f1a2c3d";
     let answer = call(&server, disable, &json!({"Enabled": false}));
     assert_eq!((answer.status, answer.kind().as_str()), (403, "read-only"), "{}", answer.body);
+    for name in ["replace", "end", "deliver"] {
+        let answer = call(&server, &format!("simulation/{name}"), &json!({}));
+        assert_eq!((answer.status, answer.kind().as_str()), (403, "read-only"), "{}", answer.body);
+    }
+    assert_eq!(call(&server, "simulation/show", &json!({})).status, 200);
     let alarm = json!({
         "AlarmName": "a", "Namespace": "AWS/DynamoDB", "MetricName": "UserErrors", "Statistic": "Sum", "Period": 60,
         "EvaluationPeriods": 1, "Threshold": 1, "ComparisonOperator": "GreaterThanThreshold"

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::http::{Answer, call_with, last};
+use crate::http::{Answer, call, call_with, last, send};
 use crate::sign_in::{sign_in, start, token};
 use crate::support::Server;
 use crate::support::signing::{Key, allow, assume, dynamodb, iam, role, user};
@@ -52,11 +52,11 @@ fn denied(name: &str, answer: &Answer) -> Value {
 #[test]
 fn every_call_of_the_studio_is_denied_to_a_user_without_rights() {
     let folder = tempfile::tempdir().unwrap();
-    let (server, root, _) = start(folder.path(), &[]);
+    let (server, root, _) = start(folder.path(), &["--simulate"]);
     make_table(&server, &root, "Tab");
     let ann = token(&sign_in(&server, &user(&server, &root, "ann")));
     let names = quoted(ENDPOINTS, &["own(", "light(", "heavy("]);
-    assert!(names.len() >= 29 && names.contains(&"models/write"), "{names:?}");
+    assert!(names.len() >= 30 && names.contains(&"models/write"), "{names:?}");
     let request = json!({
         "text": MODEL, "table": "Tab", "tables": ["Tab"], "name": "a.yaml", "hash": null, "tableName": "Tab",
         "live": {"tables": ["Tab"]}, "from": MODEL, "to": MODEL, "items": [], "form": "csv", "keys": [],
@@ -75,10 +75,12 @@ fn every_call_of_the_studio_is_denied_to_a_user_without_rights() {
         );
         assert_ne!(answer.status, 403, "{name}: {}", answer.body);
     }
-    let own = quoted(STUDIO_API.split("fn from_name").nth(1).unwrap(), &["            "]);
-    assert_eq!(own.len(), 7, "{own:?}");
-    for name in own {
-        denied(name, &ask(&server, &ann, &format!("keywright/{name}"), &json!({})));
+    for (place, group, count) in [(1, "keywright", 9), (2, "simulation", 4)] {
+        let own = quoted(STUDIO_API.split("fn from_name").nth(place).unwrap(), &["            "]);
+        assert_eq!(own.len(), count, "{own:?}");
+        for name in own {
+            denied(name, &ask(&server, &ann, &format!("{group}/{name}"), &json!({})));
+        }
     }
     for name in ["ListTables", "DescribeTable", "Scan", "PutItem", "ExecuteStatement", "DescribeLimits"] {
         let body = json!({"TableName": "Tab", "Statement": "SELECT * FROM Tab"});
@@ -91,10 +93,10 @@ fn every_call_of_the_studio_is_denied_to_a_user_without_rights() {
 
     let state = ask(&server, &ann, "state", &json!({})).json();
     assert_eq!(state["signIn"]["arn"], "arn:aws:iam::123456789012:user/ann");
-    assert_eq!(
-        (&state["places"], &state["may"]),
-        (&json!([]), &json!({"models": false, "listTables": false}))
-    );
+    let nothing = json!({
+        "models": false, "listTables": false, "seeSimulation": false, "changeSimulation": false
+    });
+    assert_eq!((&state["places"], &state["may"]), (&json!([]), &nothing));
     assert_eq!((&state["storage"]["place"], &state["models"]["folder"]), (&Value::Null, &Value::Null));
 }
 
@@ -131,7 +133,7 @@ fn a_denied_call_names_the_statement_that_decided_and_the_condition_that_failed(
     );
     let condition = json!({
         "operator": "ForAllValues:StringEquals", "key": "dynamodb:LeadingKeys",
-        "wanted": ["${aws:username}"], "given": ["ben"],
+        "wanted": ["${aws:username} (here ann)"], "given": ["ben"],
     });
     assert_eq!(statement["condition"], condition);
 
@@ -189,6 +191,40 @@ fn what_iam_changes_binds_the_next_call_of_a_signed_in_page() {
         );
     }
     assert_eq!((list().status, list().kind().as_str()), (401, "signed-out"));
+}
+
+#[test]
+fn a_page_learns_what_a_visitor_may_do_with_replicas_and_the_simulation() {
+    let folder = tempfile::tempdir().unwrap();
+    let (server, root, _) = start(folder.path(), &["--simulate"]);
+    make_table(&server, &root, "Tab");
+    let key = user(&server, &root, "ann");
+    let statements = json!([
+        {"Effect": "Allow", "Action": ["dynamodb:UpdateTable", "keywright:GetSimulation"], "Resource": "*"},
+        {"Effect": "Allow", "Action": "dynamodb:DeleteTableReplica",
+         "Resource": "arn:aws:dynamodb:eu-west-1:123456789012:table/Tab"},
+    ]);
+    allow(&server, &root, ("ann", "replicas"), &policy(&statements));
+    let ann = token(&sign_in(&server, &key));
+    let may = |body: Value| ask(&server, &ann, "replicas/may", &body);
+    assert_eq!(may(json!({"table": "Tab"})).status, 200);
+    let here = denied("delete", &may(json!({"table": "Tab", "delete": "eu-west-1"})));
+    assert_eq!(here["action"], "dynamodb:DeleteTableReplica", "it is needed in both regions: {here}");
+    let both = json!([{"Effect": "Allow", "Action": "dynamodb:DeleteTableReplica",
+        "Resource": ["arn:aws:dynamodb:eu-west-1:123456789012:table/Tab",
+            "arn:aws:dynamodb:us-east-1:123456789012:table/Tab"]}]);
+    allow(&server, &root, ("ann", "delete"), &policy(&both));
+    assert_eq!(may(json!({"table": "Tab", "delete": "eu-west-1"})).status, 200);
+    denied("elsewhere", &may(json!({"table": "Tab", "delete": "eu-west-2"})));
+    let state = ask(&server, &ann, "state", &json!({})).json();
+    assert_eq!(
+        (&state["simulation"], &state["may"]["seeSimulation"], &state["may"]["changeSimulation"]),
+        (&json!("on"), &json!(true), &json!(false))
+    );
+    assert_eq!(ask(&server, &ann, "simulation/show", &json!({})).status, 200);
+    for name in ["replace", "end", "deliver"] {
+        denied(name, &ask(&server, &ann, &format!("simulation/{name}"), &json!({})));
+    }
 }
 
 #[test]
@@ -254,4 +290,86 @@ fn models_run_without_any_right_to_data() {
     // The account's own files are there for its other users and for itself.
     let of_root = ask(&server, &token(&sign_in(&server, &root)), "models/list", &json!({})).json();
     assert_eq!(of_root["models"][0]["name"], "orders.yaml");
+}
+
+/// The records of an audit log.
+fn records(log: &std::path::Path) -> Vec<Value> {
+    let text = std::fs::read_to_string(log).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn calls_of_a_visitor_have_records_in_the_audit_log_with_who_signed_in() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("audit.log");
+    let (server, root, _) = start(folder.path(), &["--audit-log", log.to_str().unwrap()]);
+    make_table(&server, &root, "Tab");
+    let key = user(&server, &root, "ann");
+    allow(
+        &server,
+        &root,
+        ("ann", "own"),
+        &policy(&json!({"Effect": "Allow",
+        "Action": ["dynamodb:UpdateTable", "cloudwatch:PutMetricAlarm"], "Resource": "*"})),
+    );
+    let before = records(&log).len();
+    let ann = token(&sign_in(&server, &key));
+    let protect = json!({"TableName": "Tab", "DeletionProtectionEnabled": true});
+    assert_eq!(ask(&server, &ann, "dynamodb/UpdateTable", &protect).status, 200);
+    denied("DeleteTable", &ask(&server, &ann, "dynamodb/DeleteTable", &json!({"TableName": "Tab"})));
+    let alarm = json!({"AlarmName": "a", "Namespace": "AWS/DynamoDB", "MetricName": "ConsumedReadCapacityUnits",
+        "Statistic": "Sum", "Period": 60, "EvaluationPeriods": 1, "Threshold": 1.0,
+        "ComparisonOperator": "GreaterThanThreshold"});
+    assert_eq!(ask(&server, &ann, "monitoring/PutMetricAlarm", &alarm).status, 200);
+    let rollback = json!({"table": "Tab", "to": 1});
+    denied("rollback", &ask(&server, &ann, "keywright/rollback", &rollback));
+    assert!(server.stop());
+
+    let all = records(&log).split_off(before);
+    let shown: Vec<_> = all
+        .iter()
+        .map(|record| {
+            assert_eq!(record["userIdentity"]["userName"], "ann", "{record}");
+            assert_eq!(record["userIdentity"]["accessKeyId"], json!(key.id));
+            assert_eq!(record["sessionCredentialFromConsole"], "true");
+            assert_eq!(record["sourceIPAddress"], "127.0.0.1");
+            (record["eventName"].as_str().unwrap(), record["errorCode"].as_str().unwrap_or_default())
+        })
+        .collect();
+    // Signing in is no request of an API.
+    let refused = "AccessDeniedException";
+    assert_eq!(
+        shown,
+        [("UpdateTable", ""), ("DeleteTable", refused), ("PutMetricAlarm", ""), ("RollBackTable", refused)]
+    );
+}
+
+#[test]
+fn a_change_whose_visitor_left_at_once_has_a_record() {
+    let folder = tempfile::tempdir().unwrap();
+    let (log, data) = (folder.path().join("audit.log"), folder.path().join("data"));
+    let (log_file, data) = (log.to_str().unwrap(), data.to_str().unwrap());
+    let server = Server::start(&["--data", data, "--studio-port", "0", "--audit-log", log_file]);
+    for number in 0..40 {
+        let create = json!({
+            "TableName": format!("Tab{number}"), "BillingMode": "PAY_PER_REQUEST",
+            "AttributeDefinitions": [{"AttributeName": "k", "AttributeType": "S"}],
+            "KeySchema": [{"AttributeName": "k", "KeyType": "HASH"}],
+        });
+        let stream = send(&server, "dynamodb/CreateTable", &create);
+        std::thread::sleep(std::time::Duration::from_micros(200 * (number % 10)));
+        drop(stream);
+    }
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    let listed = call(&server, "dynamodb/ListTables", &json!({})).json();
+    assert!(server.stop());
+    let all = records(&log);
+    let tables = listed["TableNames"].as_array().unwrap();
+    assert!(!tables.is_empty());
+    for table in tables {
+        let is_of = |record: &Value| &record["requestParameters"]["tableName"] == table;
+        assert!(all.iter().any(is_of), "{table} has no record");
+    }
+    let left = all.iter().filter(|record| record["errorCode"] == "ClientLeft").count();
+    println!("{left} visitors left before the answers of {} changes", tables.len());
 }

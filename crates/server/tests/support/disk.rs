@@ -12,6 +12,7 @@ use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::support::dice::Dice;
+use crate::support::key_streams::{KeyStreams, Keyed, is_zero, lengthen};
 use crate::support::strace::{Argument, Call, End, Trace};
 
 const SECTOR_BYTES: u64 = 512;
@@ -50,7 +51,7 @@ impl Content {
     fn read(file: &Path) -> Self {
         let mut bytes = fs::read(file).unwrap();
         let length = u64::try_from(bytes.len()).unwrap();
-        let zeroes = bytes.rchunks(4096).take_while(|chunk| chunk.iter().all(|byte| *byte == 0));
+        let zeroes = bytes.rchunks(4096).take_while(|chunk| is_zero(chunk));
         let zeroes = zeroes.map(<[u8]>::len).sum::<usize>();
         bytes.truncate(bytes.len() - zeroes);
         bytes.shrink_to_fit();
@@ -61,7 +62,7 @@ impl Content {
         let start = usize::try_from(offset).unwrap();
         let end = start + written.len();
         if self.bytes.len() < end {
-            self.bytes.resize(end, 0);
+            lengthen(&mut self.bytes, end);
         }
         self.bytes[start..end].copy_from_slice(written);
         self.length = self.length.max(u64::try_from(end).unwrap());
@@ -208,12 +209,47 @@ impl Recording {
         }
     }
 
+    /// The files that are journals, and since when: one is made under another name.
+    fn journals(&self) -> Journals {
+        let found = |node: &Node| is_journal(&self.names[*node]);
+        let mut since: HashMap<Node, usize> =
+            self.files.keys().copied().filter(found).map(|node| (node, 0)).collect();
+        for naming in &self.namings {
+            if let Names::Rename { to, node, .. } = &naming.what
+                && is_journal(to)
+            {
+                since.entry(*node).or_insert(naming.ended);
+            }
+        }
+        Journals(since)
+    }
+
+    /// How often a file was renamed to this name.
+    pub fn renamed_to(&self, wanted: &str) -> usize {
+        let is_wanted = |naming: &&Naming| matches!(&naming.what, Names::Rename { to, .. } if to == wanted);
+        self.namings.iter().filter(is_wanted).count()
+    }
+
+    /// Notes the bytes that were written to encrypted files.
+    pub fn note_key_streams(&self, streams: &mut KeyStreams) {
+        let mut keyed = Keyed::default();
+        for (node, content) in &self.files {
+            keyed.found(*node, &content.bytes);
+        }
+        for change in &self.changes {
+            if let Bytes::Written { offset, bytes } = &change.what {
+                keyed.written(streams, change.node, *offset, bytes);
+            }
+        }
+    }
+
     /// The same recording without these syncs.
     pub fn without_syncs(&self, forgotten: Forgotten) -> Self {
         let mut recording = self.clone();
+        let journals = self.journals();
         recording.syncs.retain(|sync| {
             let is_folder = self.folders.contains_key(&sync.node);
-            let is_journal = is_journal(&self.names[sync.node]);
+            let is_journal = journals.has(sync);
             match forgotten {
                 Forgotten::Journals => !is_journal,
                 Forgotten::OtherFiles => is_journal || is_folder,
@@ -226,7 +262,8 @@ impl Recording {
     /// The line from which nothing is guaranteed if the power is lost before `line`: where the last completed
     /// sync of a journal began.
     pub fn synced_through(&self, line: usize) -> usize {
-        let done = self.syncs.iter().filter(|sync| sync.ended < line && is_journal(&self.names[sync.node]));
+        let journals = self.journals();
+        let done = self.syncs.iter().filter(|sync| sync.ended < line && journals.has(sync));
         done.map(|sync| sync.begun).max().unwrap_or(0)
     }
 
@@ -237,7 +274,7 @@ impl Recording {
         let tables =
             count(&|naming| matches!(&naming.what, Names::Link(..)) && self.names[naming.folder] == "tables");
         let lists = count(&|naming| matches!(&naming.what, Names::Rename { to, .. } if to == "current"));
-        let journals = count(&|naming| matches!(&naming.what, Names::Link(name, _) if is_journal(name)));
+        let journals = count(&|naming| matches!(&naming.what, Names::Rename { to, .. } if is_journal(to)));
         let removed = count(&|naming| matches!(&naming.what, Names::Unlink(_)));
         let cuts = self.changes.iter().filter(|change| matches!(change.what, Bytes::Length(_))).count();
         format!(
@@ -255,7 +292,8 @@ impl Recording {
         };
         let near = |dice: &mut Dice, line: usize| (line + pick(dice, 4)).saturating_sub(1);
         let place = pick(dice, usize::MAX >> 33);
-        let rare = self.syncs.iter().filter(|sync| !is_journal(&self.names[sync.node])).collect::<Vec<_>>();
+        let journals = self.journals();
+        let rare = self.syncs.iter().filter(|sync| !journals.has(sync)).collect::<Vec<_>>();
         match dice.roll(4) {
             0 if !self.namings.is_empty() => near(dice, self.namings[place % self.namings.len()].ended),
             1 if !rare.is_empty() => near(dice, rare[place % rare.len()].ended),
@@ -328,6 +366,15 @@ impl Recording {
             change.apply(contents.entry(change.node).or_default(), fate, dice);
         }
         contents
+    }
+}
+
+struct Journals(HashMap<Node, usize>);
+
+impl Journals {
+    /// Whether this is a sync of a journal that is in use.
+    fn has(&self, sync: &Sync) -> bool {
+        self.0.get(&sync.node).is_some_and(|since| *since <= sync.begun)
     }
 }
 
@@ -469,7 +516,7 @@ impl Image {
             file.set_len(content.length).unwrap();
             // Zeroes at the end take no space.
             for (block, bytes) in (0..).zip(content.bytes.chunks(BLOCK_BYTES)) {
-                if bytes.iter().any(|byte| *byte != 0) {
+                if !is_zero(bytes) {
                     file.write_all_at(bytes, block * u64::try_from(BLOCK_BYTES).unwrap()).unwrap();
                 }
             }
@@ -480,7 +527,7 @@ impl Image {
     pub fn read(&self, path: &Path) -> Option<Vec<u8>> {
         let content = self.0.get(path)?.as_ref()?;
         let mut bytes = content.bytes.clone();
-        bytes.resize(usize::try_from(content.length).unwrap(), 0);
+        lengthen(&mut bytes, usize::try_from(content.length).unwrap());
         Some(bytes)
     }
 }

@@ -4,7 +4,8 @@
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
 
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::Bytes;
@@ -43,13 +44,24 @@ impl Answer {
     }
 }
 
-/// Polls until ready. Nothing in process waits for external events.
+/// Wakes the thread that waits in [`block_on`].
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+/// Waits on this thread until the future is ready. In process only the commit thread of a store is awaited.
 pub fn block_on<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
+    let waker = Waker::from(Arc::new(Unpark(thread::current())));
     loop {
-        if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+        if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
             return output;
         }
+        thread::park();
     }
 }
 

@@ -9,9 +9,12 @@ pub mod dice;
 pub mod disk;
 #[cfg(feature = "postgres")]
 pub mod fleet;
+pub mod folders;
 #[cfg(target_os = "linux")]
 pub mod history;
 pub mod in_process;
+#[cfg(target_os = "linux")]
+pub mod key_streams;
 pub mod ledger;
 pub mod machine;
 pub mod management;

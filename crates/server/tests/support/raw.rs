@@ -1,8 +1,10 @@
 //! HTTP over raw sockets, with control over every byte.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::TcpStream;
+use std::net::{IpAddr, TcpStream};
 use std::time::Duration;
+
+use tokio::net::TcpSocket;
 
 use super::Server;
 
@@ -37,7 +39,23 @@ impl Answer {
 
 impl Connection {
     pub fn open(server: &Server) -> Self {
-        let stream = TcpStream::connect(server.address()).unwrap();
+        Self::over(TcpStream::connect(server.address()).unwrap())
+    }
+
+    /// From this address of this machine.
+    pub fn open_from(server: &Server, address: IpAddr) -> Self {
+        let connected = async {
+            let socket = TcpSocket::new_v4()?;
+            socket.bind((address, 0).into())?;
+            socket.connect(server.address().parse().unwrap()).await?.into_std()
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().unwrap();
+        let stream = runtime.block_on(connected).unwrap();
+        stream.set_nonblocking(false).unwrap();
+        Self::over(stream)
+    }
+
+    fn over(stream: TcpStream) -> Self {
         stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
         // Head and body are written one after the other.
         stream.set_nodelay(true).unwrap();

@@ -1,12 +1,10 @@
 //! Requests that are signed with one access key: DynamoDB's in JSON, those of IAM and STS in forms. And an
 //! account with one user, whose policies a test sets.
 
-use std::fmt::Write as _;
-
-use keywright_wire::sigv4::{SignedRequest, Signer, TimeMs};
 use serde_json::{Value, json};
 
 use super::raw::{Answer, Connection};
+use super::signing::{self, Ask, Key, form_body, send_on, target};
 use super::{Server, add_key};
 
 pub const REGION: &str = "eu-west-1";
@@ -15,29 +13,24 @@ pub const ACCOUNT: &str = "123456789012";
 /// One access key with a connection of its own.
 pub struct Signed {
     connection: Connection,
-    database: Signer,
-    identity: Signer,
-    sessions: Signer,
-    /// Of a session.
-    token: Option<String>,
+    key: Key,
 }
 
 impl Signed {
     pub fn new(server: &Server, id: &str, secret: &str) -> Self {
-        let of = |service| Signer::for_service(id, secret, REGION, service);
-        Self {
-            connection: Connection::open(server),
-            database: of("dynamodb"),
-            identity: of("iam"),
-            sessions: of("sts"),
-            token: None,
-        }
+        Self::on(Connection::open(server), (id, secret), REGION)
+    }
+
+    /// On this connection, for a region.
+    pub fn on(connection: Connection, (id, secret): (&str, &str), region: &str) -> Self {
+        let key = Key::from((id.to_owned(), secret.to_owned()));
+        Self { connection, key: Key { region: region.to_owned(), ..key } }
     }
 
     /// The same with the token of a session.
     #[must_use]
     pub fn with_token(self, token: String) -> Self {
-        Self { token: Some(token), ..self }
+        Self { key: Key { token: Some(token), ..self.key }, ..self }
     }
 
     /// The same key or session at another server.
@@ -46,9 +39,17 @@ impl Signed {
         Self { connection: Connection::open(server), ..self }
     }
 
-    /// A request to DynamoDB.
+    /// A request to DynamoDB or its streams.
     pub fn call(&mut self, operation: &str, body: &Value) -> Answer {
-        self.send(&format!("DynamoDB_20120810.{operation}"), body.to_string().as_bytes())
+        self.call_with(operation, body, &[])
+    }
+
+    /// The same with further headers.
+    pub fn call_with(&mut self, operation: &str, body: &Value, headers: &[(&str, &str)]) -> Answer {
+        let (target, body) = (target(operation), body.to_string());
+        let mut ask = Ask::json("dynamodb", &target, &body);
+        ask.headers.extend(headers);
+        send_on(&mut self.connection, &self.key, &ask)
     }
 
     /// A request to DynamoDB that succeeds.
@@ -58,72 +59,49 @@ impl Signed {
         answer.json()
     }
 
-    /// A request to DynamoDB's streams.
-    pub fn call_streams(&mut self, operation: &str, body: &Value) -> Answer {
-        self.send(&format!("DynamoDBStreams_20120810.{operation}"), body.to_string().as_bytes())
+    /// A request with this body to this target.
+    pub fn send(&mut self, target: &str, body: &str) -> Answer {
+        send_on(&mut self.connection, &self.key, &Ask::json("dynamodb", target, body))
     }
 
-    /// A request with this body to this target.
-    pub fn send(&mut self, target: &str, body: &[u8]) -> Answer {
-        let headers = [("content-type", "application/x-amz-json-1.0"), ("x-amz-target", target)];
-        send(&mut self.connection, &mut self.database, &headers, (body, self.token.as_deref()))
+    /// A call of Keywright's own.
+    pub fn own(&mut self, path: &str, body: &str) -> Answer {
+        let headers = vec![("content-type", "application/json")];
+        send_on(
+            &mut self.connection,
+            &self.key,
+            &Ask { service: "dynamodb", method: "POST", path, headers, body },
+        )
     }
 
     /// A request to IAM.
     pub fn iam(&mut self, action: &str, parameters: &[(&str, &str)]) -> Answer {
         let body = form(action, "2010-05-08", parameters);
-        let headers = [("content-type", FORM)];
-        send(&mut self.connection, &mut self.identity, &headers, (body.as_bytes(), self.token.as_deref()))
+        send_on(&mut self.connection, &self.key, &Ask::form("iam", &body))
+    }
+
+    /// A request to IAM that succeeds.
+    pub fn good_iam(&mut self, action: &str, parameters: &[(&str, &str)]) -> Answer {
+        let answer = self.iam(action, parameters);
+        assert_eq!(answer.status, 200, "{action} {parameters:?}: {}", answer.text());
+        answer
     }
 
     /// A request to STS.
     pub fn sts(&mut self, action: &str, parameters: &[(&str, &str)]) -> Answer {
         let body = form(action, "2011-06-15", parameters);
-        let headers = [("content-type", FORM)];
-        send(&mut self.connection, &mut self.sessions, &headers, (body.as_bytes(), self.token.as_deref()))
+        send_on(&mut self.connection, &self.key, &Ask::form("sts", &body))
     }
 }
-
-const FORM: &str = "application/x-www-form-urlencoded; charset=utf-8";
 
 /// The body of a request in the query protocol.
 pub fn form(action: &str, version: &str, parameters: &[(&str, &str)]) -> String {
-    let mut body = format!("Action={action}&Version={version}");
-    for (name, value) in parameters {
-        write!(body, "&{name}=").unwrap();
-        value.bytes().for_each(|byte| write!(body, "%{byte:02X}").unwrap());
-    }
-    body
-}
-
-#[expect(clippy::disallowed_methods, reason = "the server that is asked has the real time")]
-fn send(
-    connection: &mut Connection,
-    signer: &mut Signer,
-    headers: &[(&str, &str)],
-    (body, token): (&[u8], Option<&str>),
-) -> Answer {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
-    let time = TimeMs(u64::try_from(since.as_millis()).unwrap());
-    let date = time.to_basic();
-    let mut all: Vec<(&str, &str)> = vec![("host", "localhost"), ("x-amz-date", &date)];
-    all.extend(headers);
-    all.extend(token.map(|token| ("x-amz-security-token", token)));
-    all.sort_unstable();
-    let names: Vec<&str> = all.iter().map(|(name, _)| *name).collect();
-    let unsigned = SignedRequest { method: "POST", path: "/", query: "", headers: &all, body };
-    let authorization = signer.authorization(&unsigned, &names, time);
-    let mut sent: Vec<(&str, &str)> = all.into_iter().filter(|(name, _)| *name != "host").collect();
-    sent.push(("authorization", &authorization));
-    connection.send("POST", &sent, body)
+    form_body(version, &[&[("Action", action)], parameters].concat())
 }
 
 /// The text of an element of an XML answer.
 pub fn element(answer: &Answer, name: &str) -> String {
-    let text = answer.text();
-    let (start, end) = (format!("<{name}>"), format!("</{name}>"));
-    let rest = text.split_once(start.as_str()).unwrap_or_else(|| panic!("no {name} in {text}")).1;
-    rest.split_once(end.as_str()).unwrap().0.to_owned()
+    signing::element(answer.text(), name)
 }
 
 /// A user of an account, and the account's own key.
@@ -185,8 +163,8 @@ impl Scene {
 
 /// A new user's key.
 pub fn user(root: &mut Signed, name: &str) -> (String, String) {
-    assert_eq!(root.iam("CreateUser", &[("UserName", name)]).status, 200);
-    let made = root.iam("CreateAccessKey", &[("UserName", name)]);
+    root.good_iam("CreateUser", &[("UserName", name)]);
+    let made = root.good_iam("CreateAccessKey", &[("UserName", name)]);
     (element(&made, "AccessKeyId"), element(&made, "SecretAccessKey"))
 }
 
@@ -194,8 +172,7 @@ pub fn user(root: &mut Signed, name: &str) -> (String, String) {
 pub fn put_policy(root: &mut Signed, name: &str, statements: &Value) {
     let document = json!({"Version": "2012-10-17", "Statement": statements}).to_string();
     let parameters = [("UserName", name), ("PolicyName", "p"), ("PolicyDocument", document.as_str())];
-    let answer = root.iam("PutUserPolicy", &parameters);
-    assert_eq!(answer.status, 200, "{}", answer.text());
+    root.good_iam("PutUserPolicy", &parameters);
 }
 
 /// A table of keys `pk` and `sk` with an index `gsi` on `g`.

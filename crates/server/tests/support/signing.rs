@@ -9,17 +9,24 @@ use aws_sigv4::sign::v4;
 use super::Server;
 use super::raw::{Answer, Connection};
 
-/// An access key, with the token of its session.
+/// The region of keys that name none.
+const REGION: &str = "us-east-1";
+
+/// Operations of the API of streams.
+const OF_STREAMS: [&str; 4] = ["DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"];
+
+/// An access key, with the token of its session and the region of its requests.
 #[derive(Clone, Debug)]
 pub struct Key {
     pub id: String,
     pub secret: String,
     pub token: Option<String>,
+    pub region: String,
 }
 
 impl From<(String, String)> for Key {
     fn from((id, secret): (String, String)) -> Self {
-        Self { id, secret, token: None }
+        Self { id, secret, token: None, region: REGION.to_owned() }
     }
 }
 
@@ -33,8 +40,6 @@ pub struct Ask<'a> {
     pub body: &'a str,
 }
 
-const FORM: &str = "application/x-www-form-urlencoded; charset=utf-8";
-
 /// The headers of a signature over a request to this host.
 #[expect(clippy::disallowed_methods, reason = "the server that is asked has the real time")]
 pub fn signature(key: &Key, host: &str, ask: &Ask<'_>) -> Vec<(String, String)> {
@@ -42,7 +47,7 @@ pub fn signature(key: &Key, host: &str, ask: &Ask<'_>) -> Vec<(String, String)> 
     let identity = aws_credential_types::Credentials::new(&key.id, &key.secret, token, None, "test").into();
     let params: SigningParams<'_> = v4::SigningParams::builder()
         .identity(&identity)
-        .region("us-east-1")
+        .region(&key.region)
         .name(ask.service)
         .time(SystemTime::now())
         .settings(SigningSettings::default())
@@ -60,34 +65,60 @@ pub fn signature(key: &Key, host: &str, ask: &Ask<'_>) -> Vec<(String, String)> 
 
 /// Signs a request and sends it to the API's port.
 pub fn send(server: &Server, key: &Key, ask: &Ask<'_>) -> Answer {
+    send_on(&mut Connection::open(server), key, ask)
+}
+
+/// The same on this connection.
+pub fn send_on(connection: &mut Connection, key: &Key, ask: &Ask<'_>) -> Answer {
     let signed = signature(key, "localhost", ask);
     let signed = signed.iter().map(|(name, value)| (name.as_str(), value.as_str()));
     let headers: Vec<(&str, &str)> = ask.headers.iter().copied().chain(signed).collect();
-    Connection::open(server).send_to(ask.path, ask.method, &headers, ask.body.as_bytes())
+    connection.send_to(ask.path, ask.method, &headers, ask.body.as_bytes())
 }
 
-/// A request in a JSON protocol.
-pub fn json(server: &Server, key: &Key, (service, target): (&str, &str), body: &str) -> Answer {
-    let headers = vec![("content-type", "application/x-amz-json-1.0"), ("x-amz-target", target)];
-    send(server, key, &Ask { service, method: "POST", path: "/", headers, body })
+impl<'a> Ask<'a> {
+    /// A request in a JSON protocol.
+    pub fn json(service: &'a str, target: &'a str, body: &'a str) -> Self {
+        let headers = vec![("content-type", "application/x-amz-json-1.0"), ("x-amz-target", target)];
+        Self { service, method: "POST", path: "/", headers, body }
+    }
+
+    /// A form of the query protocol.
+    pub fn form(service: &'a str, body: &'a str) -> Self {
+        let headers = vec![("content-type", "application/x-www-form-urlencoded; charset=utf-8")];
+        Self { service, method: "POST", path: "/", headers, body }
+    }
 }
 
-/// A request of DynamoDB or its streams.
-pub fn dynamodb(server: &Server, key: &Key, operation: &str, body: &str) -> Answer {
-    let streams = ["DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"];
-    let api = if streams.contains(&operation) { "DynamoDBStreams" } else { "DynamoDB" };
-    json(server, key, ("dynamodb", &format!("{api}_20120810.{operation}")), body)
+/// The target of an operation of DynamoDB or its streams.
+pub fn target(operation: &str) -> String {
+    let api = if OF_STREAMS.contains(&operation) { "DynamoDBStreams" } else { "DynamoDB" };
+    format!("{api}_20120810.{operation}")
 }
 
-/// A form of the query protocol.
-pub fn form(server: &Server, key: &Key, (service, version): (&str, &str), parts: &[(&str, &str)]) -> Answer {
+/// The body of a request in the query protocol.
+pub fn form_body(version: &str, parts: &[(&str, &str)]) -> String {
     let mut body = format!("Version={version}");
     for (name, value) in parts {
         write!(body, "&{name}=").unwrap();
         value.bytes().for_each(|byte| write!(body, "%{byte:02X}").unwrap());
     }
-    let headers = vec![("content-type", FORM)];
-    send(server, key, &Ask { service, method: "POST", path: "/", headers, body: &body })
+    body
+}
+
+/// A request in a JSON protocol.
+pub fn json(server: &Server, key: &Key, (service, target): (&str, &str), body: &str) -> Answer {
+    send(server, key, &Ask::json(service, target, body))
+}
+
+/// A request of DynamoDB or its streams.
+pub fn dynamodb(server: &Server, key: &Key, operation: &str, body: &str) -> Answer {
+    json(server, key, ("dynamodb", &target(operation)), body)
+}
+
+/// A form of the query protocol.
+pub fn form(server: &Server, key: &Key, (service, version): (&str, &str), parts: &[(&str, &str)]) -> Answer {
+    send(server, key, &Ask::form(service, &form_body(version, parts)))
 }
 
 /// A request to IAM that succeeds.
@@ -100,14 +131,14 @@ pub fn iam(server: &Server, key: &Key, parts: &[(&str, &str)]) -> String {
 /// The text of an element.
 pub fn element(xml: &str, name: &str) -> String {
     let (_, rest) = xml.split_once(&format!("<{name}>")).unwrap_or_else(|| panic!("no {name} in {xml}"));
-    rest.split('<').next().unwrap().to_owned()
+    rest.split_once(&format!("</{name}>")).unwrap().0.to_owned()
 }
 
 /// Makes a user without rights, and a key of it.
 pub fn user(server: &Server, root: &Key, name: &str) -> Key {
     iam(server, root, &[("Action", "CreateUser"), ("UserName", name)]);
     let made = iam(server, root, &[("Action", "CreateAccessKey"), ("UserName", name)]);
-    Key { id: element(&made, "AccessKeyId"), secret: element(&made, "SecretAccessKey"), token: None }
+    Key::from((element(&made, "AccessKeyId"), element(&made, "SecretAccessKey")))
 }
 
 /// Gives a user a policy.
@@ -133,5 +164,6 @@ pub fn assume(server: &Server, key: &Key, role: &str, session: &str) -> Key {
     let answer = form(server, key, ("sts", "2011-06-15"), &parts);
     assert_eq!(answer.status, 200, "{}", answer.text());
     let of = |name| element(answer.text(), name);
-    Key { id: of("AccessKeyId"), secret: of("SecretAccessKey"), token: Some(of("SessionToken")) }
+    let own = Key::from((of("AccessKeyId"), of("SecretAccessKey")));
+    Key { token: Some(of("SessionToken")), ..own }
 }

@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::LazyLock;
 
 /// All calls that change files, folders or descriptors, or that use sockets. Calls that `disk` cannot
 /// interpret are recorded too, so that they are noticed.
@@ -170,7 +171,6 @@ impl Trace {
                 Call { name: name.to_owned(), arguments: Vec::new(), begun: line, ended: None, result: None };
             if let Some(head) = written.strip_suffix("<unfinished ...>") {
                 open.insert(thread, (place, head));
-                call.arguments = arguments(head);
             } else {
                 let (written, result) = split_result(written);
                 call.arguments = arguments(written);
@@ -178,6 +178,10 @@ impl Trace {
                 trace.ends.push((End::Ended, place));
             }
             trace.calls.push(call);
+        }
+        // Those that the end of the process cut off.
+        for (place, head) in open.into_values() {
+            trace.calls[place].arguments = arguments(head);
         }
         trace
     }
@@ -196,41 +200,77 @@ fn split_result(written: &str) -> (&str, Option<i64>) {
     (written, None)
 }
 
-/// Splits arguments at commas outside brackets and strings.
+/// Splits arguments at commas outside brackets and strings. Programs of tests are not optimised, and strings
+/// are megabytes: what is between two quotes is found as a whole.
 fn arguments(written: &str) -> Vec<Argument> {
     let mut found = Vec::new();
     let mut depth = 0_usize;
-    let mut quoted = false;
-    let mut start = 0;
-    for (place, byte) in written.bytes().enumerate() {
-        match byte {
-            b'"' => quoted = !quoted,
-            _ if quoted => {}
-            b'[' | b'{' => depth += 1,
-            b']' | b'}' => depth = depth.saturating_sub(1),
-            b',' if depth == 0 => {
-                found.push(argument(&written[start..place]));
-                start = place + 1;
-            }
-            _ => {}
+    let mut argument = Parts::default();
+    for (number, part) in written.split('"').enumerate() {
+        if number % 2 == 1 {
+            argument.bytes.get_or_insert_default().extend(bytes(part));
+            continue;
         }
+        assert!(number == 0 || !part.starts_with("..."), "a string was cut short in the recording");
+        let mut start = 0;
+        for (place, byte) in part.bytes().enumerate() {
+            match byte {
+                b'[' | b'{' => depth += 1,
+                b']' | b'}' => depth = depth.saturating_sub(1),
+                b',' if depth == 0 => {
+                    argument.word.push_str(&part[start..place]);
+                    found.push(std::mem::take(&mut argument).whole());
+                    start = place + 1;
+                }
+                _ => {}
+            }
+        }
+        argument.word.push_str(&part[start..]);
     }
-    if !written[start..].trim().is_empty() {
-        found.push(argument(&written[start..]));
+    if argument.bytes.is_some() || !argument.word.trim().is_empty() {
+        found.push(argument.whole());
     }
     found
 }
 
-fn argument(written: &str) -> Argument {
-    let written = written.trim();
-    if !written.contains('"') {
-        return Argument::Word(written.to_owned());
+/// What an argument consists of: its strings, joined, and everything outside of them.
+#[derive(Default)]
+struct Parts {
+    bytes: Option<Vec<u8>>,
+    word: String,
+}
+
+impl Parts {
+    fn whole(self) -> Argument {
+        match self.bytes {
+            Some(bytes) => Argument::Bytes(bytes),
+            None => Argument::Word(self.word.trim().to_owned()),
+        }
     }
-    assert!(!written.contains("\"..."), "a string was cut short in the recording");
-    // Quoted strings, every byte as `\x` and two digits.
-    let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok()).unwrap();
-    let strings = written.split('"').skip(1).step_by(2);
-    let bytes = strings
-        .flat_map(|string| string.as_bytes().chunks(4).map(|code| digit(code[2]) << 4 | digit(code[3])));
-    Argument::Bytes(bytes.collect())
+}
+
+/// The value of each hexadecimal digit by its byte. Other bytes have none.
+static DIGITS: LazyLock<[u8; 256]> = LazyLock::new(|| {
+    let mut digits = [u8::MAX; 256];
+    for (value, digit) in (0..).zip(b"0123456789abcdef") {
+        digits[usize::from(*digit)] = value;
+    }
+    digits
+});
+
+/// The bytes of a string, every byte written as `\x` and two digits. A string that the end of the process cut
+/// off may end within one. A plain loop: without optimisation, each call in it would cost more than all of
+/// it.
+fn bytes(written: &str) -> Vec<u8> {
+    let (written, digits): (&[u8], &[u8; 256]) = (written.as_bytes(), &DIGITS);
+    let mut bytes = vec![0; written.len() / 4];
+    let mut place = 0;
+    while place < bytes.len() {
+        let high = digits[usize::from(written[4 * place + 2])];
+        let low = digits[usize::from(written[4 * place + 3])];
+        assert!(high < 16 && low < 16, "a byte is written with two digits");
+        bytes[place] = high << 4 | low;
+        place += 1;
+    }
+    bytes
 }

@@ -1,19 +1,23 @@
 //! `keywright access check`: what policy documents in files do otherwise than it seems.
 //!
-//! What is found is the crate `access`'s; this reads the files and prints.
+//! And what files of users name and do not have. What is found is the crate `access`'s; this reads the files
+//! and prints.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use keywright_access::check::{Checked, check};
+use keywright_access::check::{CheckFault, Checked, check};
+use keywright_access::file::{self, FileFinding};
 use keywright_access::lint::Known;
+use keywright_engine::built_in_policy;
 use serde_json::{Value, json};
 
 use crate::model::format::{Format, one_of};
 use crate::process::failure::Failure;
 use crate::process::io_fault::Explained;
 use crate::process::output;
+use crate::storage::private_file;
 
 /// The exit status if something is found.
 const FOUND: u8 = 1;
@@ -23,8 +27,9 @@ const UNREAD: u8 = 2;
 /// Check the policy documents of files.
 ///
 /// A file is one policy document, or JSON with documents within it. It reports documents that are malformed,
-/// and statements that do something else than they seem to. No server is asked. Exit status: 0 if nothing is
-/// found, 1 if something is, 2 if a file could not be checked.
+/// statements that do something else than they seem to, names that a file of users does not have, and secrets
+/// of keys that are missing or cannot be read. No server is asked. Exit status: 0 if nothing is found, 1 if
+/// something is, 2 if a file could not be checked.
 #[derive(Debug, Args)]
 pub(super) struct CheckArguments {
     /// Files to check
@@ -45,9 +50,13 @@ pub(super) fn run(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
     let known = Known { key_attributes: &arguments.key_attributes };
     let mut lines = Vec::new();
     for path in &arguments.files {
-        for document in read(path, known)? {
-            lines.extend(findings(path, &document, &arguments.allow));
+        let (documents, names) = read(path, known)?;
+        for document in &documents {
+            lines.extend(findings(path, document, &arguments.allow));
         }
+        lines.extend(
+            names_of(path, names, &documents).filter(|line| !arguments.allow.contains(&line.rule.to_owned())),
+        );
     }
     match arguments.format {
         Format::Json => output::say(&Value::Array(lines.iter().map(Line::json).collect()).to_string()),
@@ -57,12 +66,38 @@ pub(super) fn run(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
     Ok(if lines.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(FOUND) })
 }
 
-fn read(path: &Path, known: Known<'_>) -> Result<Vec<Checked>, Failure> {
+/// The documents of a file, and what it names and does not have if it is a file of users.
+fn read(path: &Path, known: Known<'_>) -> Result<(Vec<Checked>, Vec<FileFinding>), Failure> {
     let fault = |what: &dyn std::fmt::Display| {
         Failure::new(format!("cannot check {}: {what}", path.display())).with_status(UNREAD)
     };
     let text = std::fs::read_to_string(path).map_err(|error| fault(&Explained(&error)))?;
-    check(&text, known).map_err(|error| fault(&error))
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let unreadable = |secret: &str| match private_file::read(&folder.join(secret)) {
+        Ok(Some(_)) => None,
+        Ok(None) => Some("it does not exist: make it, or correct the path".to_owned()),
+        Err(why) => Some(why),
+    };
+    let names = file::check(&text, |arn| built_in_policy(arn).is_some(), unreadable);
+    match (check(&text, known), names) {
+        (Ok(documents), names) => Ok((documents, names.unwrap_or_default())),
+        (Err(CheckFault::NoDocument), Some(names)) => Ok((Vec::new(), names)),
+        (Err(error), _) => Err(fault(&error)),
+    }
+}
+
+/// Lines on names. A document that is malformed has a line already.
+fn names_of(path: &Path, names: Vec<FileFinding>, documents: &[Checked]) -> impl Iterator<Item = Line> {
+    let is_said = |finding: &FileFinding| {
+        documents.iter().any(|document| document.outcome.is_err() && document.path == finding.path)
+    };
+    names.into_iter().filter(move |finding| !is_said(finding)).map(|finding| Line {
+        file: path.display().to_string(),
+        document: finding.path,
+        statement: None,
+        rule: finding.rule.name(),
+        text: finding.text,
+    })
 }
 
 /// One line of the report.

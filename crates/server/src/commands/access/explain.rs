@@ -12,6 +12,7 @@ use keywright_access::policies::Policy;
 use keywright_model::json::Json;
 use keywright_semantics::operation::Operation;
 use keywright_semantics::place::DEFAULT_ACCOUNT;
+use keywright_semantics::schema::{KeyAttribute, KeySchema, KeyType};
 
 use crate::access::scene::{self, Asking, Scene, TableFacts, Tables};
 use crate::access::{account, iam, read};
@@ -46,15 +47,23 @@ pub(super) struct ExplainArguments {
     /// Take users and policies from this access file, and ask no server
     #[arg(long, value_name = "FILE")]
     access: Option<PathBuf>,
-    /// With --access: a partition key attribute of the tables that the request names; may be repeated
-    #[arg(long, value_name = "ATTRIBUTE", requires = "access")]
-    partition_key: Vec<String>,
+    /// With --access: a partition key attribute of the tables that the request names, and its type if it is
+    /// not S, such as id:N; may be repeated
+    #[arg(long, value_name = "ATTRIBUTE", requires = "access", value_parser = key_attribute)]
+    partition_key: Vec<KeyAttribute>,
+    /// With --access: their sort key attribute, written likewise; statements of PartiQL can depend on it
+    #[arg(long, value_name = "ATTRIBUTE", requires = "partition_key", value_parser = key_attribute)]
+    sort_key: Option<KeyAttribute>,
     /// A key for conditions and its value, such as aws:SourceIp=10.0.0.1; may be repeated
     #[arg(long, value_name = "KEY=VALUE", value_parser = pair)]
     context: Vec<(String, String)>,
     /// Name of the session of a role
     #[arg(long, value_name = "NAME", default_value = "session")]
     session_name: String,
+    /// A policy that narrows the session of a role: a file with the document, or the ARN of a managed policy;
+    /// may be repeated
+    #[arg(long, value_name = "FILE|ARN")]
+    session_policy: Vec<String>,
     #[command(flatten)]
     endpoint: EndpointArguments,
 }
@@ -63,10 +72,27 @@ fn operation(text: &str) -> Result<Operation, String> {
     Operation::from_name(text).ok_or_else(|| "no operation of DynamoDB: write GetItem, Query, …".to_owned())
 }
 
+fn key_attribute(text: &str) -> Result<KeyAttribute, String> {
+    let typed = text.rsplit_once(':').and_then(|(name, kind)| Some((name, KeyType::from_name(kind)?)));
+    let (name, key_type) = typed.unwrap_or((text, KeyType::S));
+    if name.is_empty() {
+        return Err("write the name of an attribute, such as pk, or id:N for a number".to_owned());
+    }
+    Ok(KeyAttribute { name: name.to_owned(), key_type })
+}
+
 fn pair(text: &str) -> Result<(String, String), String> {
     let pair = text.split_once('=').filter(|(key, _)| key.contains(':'));
     let pair = pair.ok_or("write KEY=VALUE, such as aws:SourceIp=10.0.0.1")?;
     Ok((pair.0.to_owned(), pair.1.to_owned()))
+}
+
+impl ExplainArguments {
+    /// The key of all tables, if it is given.
+    fn key(&self) -> Option<KeySchema> {
+        let (partition, sort) = (self.partition_key.clone(), self.sort_key.iter().cloned().collect());
+        (!partition.is_empty()).then_some(KeySchema { partition, sort })
+    }
 }
 
 /// Users, policies and tables, and where they are from.
@@ -85,7 +111,9 @@ fn explain(arguments: &ExplainArguments) -> Result<ExitCode, Failure> {
     let body = arguments.request.as_bytes();
     let found = if let Some(path) = &arguments.access {
         let file = read(path)?;
-        if let Some(name) = arguments.partition_key.iter().find(|name| !arguments.request.contains(*name)) {
+        if let Some(KeyAttribute { name, .. }) =
+            arguments.partition_key.iter().find(|key| !arguments.request.contains(&key.name))
+        {
             return Err(Failure::new(format!(
                 "--partition-key {}: the request has no such attribute: write it as in the table",
                 inline(name)
@@ -95,7 +123,7 @@ fn explain(arguments: &ExplainArguments) -> Result<ExitCode, Failure> {
             principals: file.principals,
             account: file.account.unwrap_or_else(|| DEFAULT_ACCOUNT.to_owned()),
             region: aws_settings::region(None)?,
-            tables: Tables::Any(arguments.partition_key.clone()),
+            tables: Tables::Any(arguments.key()),
         }
     } else {
         let target = arguments.endpoint.target()?;
@@ -105,7 +133,11 @@ fn explain(arguments: &ExplainArguments) -> Result<ExitCode, Failure> {
     let now = environment::now().0;
     let session = (found.account.as_str(), arguments.session_name.as_str());
     let scene = Scene {
-        asking: Asking::new(&arguments.principal, &found.principals, session)?,
+        asking: Asking::new(&arguments.principal, &found.principals, session)?.narrowed(
+            &arguments.session_policy,
+            &found.principals,
+            &found.account,
+        )?,
         account: found.account,
         region: found.region,
         tables: found.tables,
@@ -141,10 +173,13 @@ async fn table(client: &mut Client, name: &str) -> Result<Option<TableFacts>, Fa
         Err(refusal) => return Err(refusal.into()),
     };
     let Some(table) = described.get("Table") else { return Ok(None) };
-    let mut facts = TableFacts { partition: partition(table), ..TableFacts::default() };
+    let definitions = table.get("AttributeDefinitions").map(Json::elements).unwrap_or_default();
+    let mut facts = TableFacts { key: Some(key(table, definitions)), ..TableFacts::default() };
     for list in ["GlobalSecondaryIndexes", "LocalSecondaryIndexes"] {
         for index in table.get(list).map(Json::elements).unwrap_or_default() {
-            facts.indexes.insert(index.str_at("IndexName").unwrap_or_default().to_owned(), partition(index));
+            facts
+                .indexes
+                .insert(index.str_at("IndexName").unwrap_or_default().to_owned(), key(index, definitions));
         }
     }
     let arn = Json::object([("ResourceArn", text(table.str_at("TableArn").unwrap_or_default()))]);
@@ -166,8 +201,19 @@ async fn table(client: &mut Client, name: &str) -> Result<Option<TableFacts>, Fa
     Ok(Some(facts))
 }
 
-fn partition(schema: &Json) -> Vec<String> {
-    let keys = schema.get("KeySchema").map(Json::elements).unwrap_or_default();
-    let hash = keys.iter().filter(|key| key.str_at("KeyType") == Some("HASH"));
-    hash.filter_map(|key| key.str_at("AttributeName")).map(str::to_owned).collect()
+/// The key of a described table or index, with the types of the table's attributes.
+fn key(described: &Json, definitions: &[Json]) -> KeySchema {
+    let typed = |name: &str| {
+        let defined = definitions.iter().find(|one| one.str_at("AttributeName") == Some(name));
+        defined.and_then(|one| KeyType::from_name(one.str_at("AttributeType")?))
+    };
+    let attributes = |kind: &str| {
+        let keys = described.get("KeySchema").map(Json::elements).unwrap_or_default();
+        let named = keys.iter().filter(|key| key.str_at("KeyType") == Some(kind));
+        let named = named.filter_map(|key| key.str_at("AttributeName"));
+        named
+            .filter_map(|name| Some(KeyAttribute { name: name.to_owned(), key_type: typed(name)? }))
+            .collect()
+    };
+    KeySchema { partition: attributes("HASH"), sort: attributes("RANGE") }
 }

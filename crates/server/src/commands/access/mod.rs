@@ -27,7 +27,7 @@ enum AccessAction {
 
 pub(crate) fn run(arguments: AccessArguments) -> Result<ExitCode, Failure> {
     match arguments.action {
-        AccessAction::Apply(arguments) => apply::run(&arguments).map(|()| ExitCode::SUCCESS),
+        AccessAction::Apply(arguments) => apply::run(&arguments),
         AccessAction::Check(arguments) => check::run(&arguments),
         AccessAction::Explain(arguments) => explain::run(&arguments),
         AccessAction::Export(arguments) => export::run(&arguments).map(|()| ExitCode::SUCCESS),

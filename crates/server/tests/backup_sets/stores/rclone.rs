@@ -13,6 +13,12 @@ async fn the_commands_do_the_same_in_a_bucket_as_in_a_folder() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs rclone: run `cargo xtask test`"]
+async fn encrypted_backups_in_a_bucket_need_the_key_and_nothing_else() {
+    scenes::encrypted(&rclone::start()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs rclone: run `cargo xtask test`"]
 async fn a_dropped_table_comes_back_from_the_bucket_and_a_deleted_backup_leaves_it() {
     scenes::copies(&rclone::start()).await;
 }

@@ -84,6 +84,44 @@ pub(super) async fn commands(store: &Store) {
     run(store, &["backup", "verify", &place]).unwrap();
 }
 
+/// Encrypted backups in a bucket, by a command and by a server.
+pub(super) async fn encrypted(store: &Store) {
+    let folder = tempfile::tempdir().unwrap();
+    let key = ("KEYWRIGHT_ENCRYPTION_KEY", "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=");
+    let run_with_key = |arguments: &[&str]| {
+        said(&command(arguments).envs(store.variables()).env(key.0, key.1).output().unwrap()).unwrap()
+    };
+    let source = Server::in_memory();
+    open(&source).await;
+    let place = place("encrypted");
+    let whole = ["backup", "--to", &place, "--endpoint", &source.endpoint];
+    run_with_key(&[&whole[..], &["--keep-history", "1h"]].concat());
+    put(&Http::new(source.address()), TABLE, 3, 7).await;
+    let line = run_with_key(&[&whole[..], &["--since", "latest"]].concat());
+    assert!(line.ends_with("2 increments"), "{line}");
+    let refused = run(store, &["backup", "list", &place]).unwrap_err();
+    assert!(refused.contains("are encrypted: pass --encryption-key-file"), "{refused}");
+    let refused = run(store, &whole).unwrap_err();
+    assert!(refused.contains("are encrypted, and new ones would not be"), "{refused}");
+    run_with_key(&["backup", "verify", &place]);
+    let data = folder.path().join("data");
+    run_with_key(&["restore", &place, "--into", text(&data)]);
+
+    // A server goes on in the same place.
+    let print = format!("echo {}", key.1);
+    let settings = ["--data", text(&data), "--encryption-key-command", &print, "--backup-to", &place];
+    let server = store.server(&settings);
+    assert_eq!(all(&server).await, all(&source).await);
+    let before = manifests(store);
+    let http = Http::new(server.address());
+    let arn = back_up(&http).await;
+    copied(&server, store, before + 1).await;
+    restore(&http, &arn, "Restored").await.good();
+    assert!(settled(&http, "Restored").await, "{}", jobs(&server));
+    assert_eq!(items(&server, "Restored", None).await, items(&server, TABLE, None).await);
+    run_with_key(&["backup", "verify", &place]);
+}
+
 pub(super) async fn copies(store: &Store) {
     let folder = tempfile::tempdir().unwrap();
     let place = place("server");
@@ -109,6 +147,9 @@ pub(super) async fn copies(store: &Store) {
     while store.line.connections() < asked + 2 {
         tokio::time::sleep(PAUSE).await;
     }
+    let open = jobs(&server)["jobs"].as_array().unwrap().clone();
+    let removal = open.iter().find(|job| job["kind"] == "delete-objects").unwrap();
+    assert_eq!(removal["state"], "running", "{removal}");
     assert_eq!(manifests(store), 1);
     store.line.make_whole();
     copied(&server, store, 0).await;

@@ -13,6 +13,12 @@ async fn the_commands_do_the_same_in_seaweedfs_as_in_a_folder() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs SeaweedFS: run `cargo xtask test --long`"]
+async fn encrypted_backups_in_seaweedfs_need_the_key_and_nothing_else() {
+    scenes::encrypted(&seaweedfs::start()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs SeaweedFS: run `cargo xtask test --long`"]
 async fn a_dropped_table_comes_back_from_seaweedfs_and_a_deleted_backup_leaves_it() {
     scenes::copies(&seaweedfs::start()).await;
 }

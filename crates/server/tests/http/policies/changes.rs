@@ -220,7 +220,7 @@ fn a_table_that_is_being_deleted_shows_its_policy_and_keeps_it() {
 #[test]
 fn an_open_server_keeps_and_checks_policies_and_judges_nobody() {
     let server = Server::in_memory();
-    let key = super::Key { id: OWNER.to_owned(), secret: "x".to_owned(), token: None };
+    let key = super::Key::from((OWNER.to_owned(), "x".to_owned()));
     let call = |operation: &str, body: &Value| call_on(&server, &key, operation, body);
     call("CreateTable", &table("Tab")).unwrap();
     let put = |text: String| call("PutResourcePolicy", &json!({"ResourceArn": arn("Tab"), "Policy": text}));
@@ -231,7 +231,7 @@ fn an_open_server_keeps_and_checks_policies_and_judges_nobody() {
     put(policy(&allows(OTHER, &json!("dynamodb:GetItem")))).unwrap();
     let fault = refused(put("null".to_owned()));
     assert_eq!(fault, invalid("Invalid policy document: This text appears not to be a policy"));
-    let stranger = super::Key { id: OTHER.to_owned(), secret: "x".to_owned(), token: None };
+    let stranger = super::Key::from((OTHER.to_owned(), "x".to_owned()));
     let body = json!({"TableName": arn("Tab"), "Key": super::key("a")});
     let foreign = refused(call_on(&server, &stranger, "GetItem", &body));
     assert_eq!(foreign, error("AccessDeniedException", "Access is denied"));

@@ -252,3 +252,52 @@ fn no_request_is_judged_by_an_old_policy_after_a_new_one_was_answered() {
         assert_eq!(get(&scene, &ann).is_ok(), is_allowed, "round {round}");
     }
 }
+
+#[test]
+fn a_policy_means_users_and_roles_themselves_and_not_others_of_their_names() {
+    let scene = Scene::new();
+    scene.table();
+    let (ann, role) = (scene.user("ann"), format!("arn:aws:iam::{OWNER}:role/reader"));
+    let session = scene.session("reader");
+    let statement = json!({
+        "Effect": "Allow", "Principal": {"AWS": [user("ann"), role]}, "Action": "dynamodb:GetItem",
+        "Resource": "*",
+    });
+    scene.put(&statement);
+    scene.allow_role("reader", &json!({"Effect": "Allow", "Action": "dynamodb:*", "Resource": "*"}));
+    get(&scene, &ann).unwrap();
+    get(&scene, &session).unwrap();
+    let read = || scene.owner("GetResourcePolicy", &json!({"ResourceArn": arn("Tab")}));
+    let before = read();
+    let text = before["Policy"].as_str().unwrap();
+    assert!(text.contains(&format!(r#"["{}","{role}"]"#, user("ann"))), "shown by their ARNs: {text}");
+    scene.put(&statement);
+    assert_eq!(read(), before, "the same policy is no change");
+
+    scene.remove_user(&ann, "ann");
+    let gone = read()["Policy"].as_str().unwrap().to_owned();
+    assert!(gone.contains(r#"["AIDA"#) && !gone.contains(&user("ann")) && gone.contains(&role), "{gone}");
+    assert!(!gone.contains(&format!("{OWNER}:AIDA")), "{gone}");
+    let other = scene.user("ann");
+    assert_eq!(refused(get(&scene, &other)), lacks(&user("ann"), "GetItem", &arn("Tab")));
+    assert_eq!(read()["Policy"].as_str(), Some(gone.as_str()), "the other one is not meant");
+    let again = json!({"ResourceArn": arn("Tab"), "Policy": gone});
+    let fault = refused(scene.call(&scene.owner, "PutResourcePolicy", &again));
+    assert_eq!(fault, super::invalid("Invalid principal in policy document."));
+    scene.put(&statement);
+    get(&scene, &other).unwrap();
+    assert_ne!(read()["RevisionId"], before["RevisionId"], "another user is another policy");
+}
+
+#[test]
+fn a_table_that_is_made_with_a_policy_lets_no_other_user_of_a_name_in() {
+    let scene = Scene::new();
+    let ann = scene.user("ann");
+    let mut made = super::table("Tab");
+    made["ResourcePolicy"] = super::policy(&allows(&user("ann"), &json!("dynamodb:GetItem"))).into();
+    scene.owner("CreateTable", &made);
+    get(&scene, &ann).unwrap();
+    scene.remove_user(&ann, "ann");
+    let other = scene.user("ann");
+    assert_eq!(refused(get(&scene, &other)), lacks(&user("ann"), "GetItem", &arn("Tab")));
+}

@@ -52,6 +52,17 @@ fn the_command_follows_a_bulk_put_and_says_where_its_reports_are() {
     let errors = run(&scene, &["errors", arn.unwrap()]);
     assert!(errors.status.success(), "{}", said(&errors));
     assert_eq!(errors.stdout, bad.stdout);
+    let id = arn.unwrap().rsplit('/').next().unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_keywright"));
+    without_aws_settings(&mut command);
+    let jobs = command.args(["jobs", "--endpoint", &scene.server().endpoint]).output().unwrap();
+    let jobs = String::from_utf8(jobs.stdout).unwrap();
+    let line = format!("    1 error: `keywright import errors {id}` shows them");
+    assert_eq!(
+        jobs.lines().filter(|one| one.contains("import errors")).collect::<Vec<_>>(),
+        [line],
+        "{jobs}"
+    );
 }
 
 #[test]

@@ -44,6 +44,12 @@ fn the_command_follows_an_import_and_fails_with_counts_and_errors_if_there_are_s
         let error: Value = serde_json::from_str(lines.trim()).unwrap();
         assert_eq!(error["itemS3Pointer"]["key"], "bad/1");
     }
+    let mut jobs = Command::new(env!("CARGO_BIN_EXE_keywright"));
+    without_aws_settings(&mut jobs);
+    let jobs = jobs.args(["jobs", id, "--endpoint", &scene.server().endpoint]).output().unwrap();
+    let jobs = String::from_utf8(jobs.stdout).unwrap();
+    assert!(jobs.contains(&format!("    1 error: `keywright import errors {id}` shows them\n")), "{jobs}");
+    assert!(!jobs.contains("CloudWatch"), "{jobs}");
     let unknown = run(&scene, &["errors", "none"]);
     assert!(said(&unknown).contains("no import and no bulk put none"), "{}", said(&unknown));
     let again = run(&scene, &[&["--table", "Bad", "--from", "s3://imports/good/"], &key[..]].concat());

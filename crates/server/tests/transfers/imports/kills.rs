@@ -49,6 +49,7 @@ fn wish(table: &str) -> Value {
 
 /// All that an import has left.
 fn left(scene: &mut Scene, table: &str, import: &Value) -> Value {
+    assert_eq!(import["FailureCode"], "ItemValidationError", "its table is there: {import}");
     let mut entries = Vec::new();
     for group in 0..6 {
         let mut body = json!({"TableName": table, "IndexName": "byG", "KeyConditionExpression": "g = :g",

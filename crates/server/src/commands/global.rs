@@ -1,0 +1,210 @@
+//! `keywright global`: how far changes of tables have come to their replicas, which have lost to others, and
+//! whether replicas are equal.
+
+use clap::{Args, Subcommand};
+use keywright_exchange::plain_json::write_plain;
+use keywright_model::item_json::read_item;
+use keywright_model::json::Json;
+
+use super::rejoin_replicas::{self, RejoinArguments};
+use super::verify_replicas::{self, VerifyArguments};
+use crate::client::endpoint::{OwnCall, block_on};
+use crate::client::endpoint_arguments::EndpointArguments;
+use crate::client::listing::{self, Listing, counted};
+use crate::data::table::explained;
+use crate::http::global_tables::{CONFLICTS_OF, PATH};
+use crate::process::failure::Failure;
+use crate::process::foreign::inline;
+use crate::process::timestamp;
+
+const CALL: OwnCall = OwnCall { name: "GlobalTables", path: PATH };
+const NO_TABLES: &str = "There are no tables with replicas. UpdateTable with ReplicaUpdates makes one.";
+const NO_CONFLICTS: &str = "No change of this region has lost to a concurrent one since the server started.";
+const LISTING: Listing = Listing { call: CALL, member: "tables", lines: table, none: NO_TABLES };
+
+/// Show how the replicas of tables stand
+#[derive(Debug, Args)]
+pub(crate) struct GlobalArguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Status(StatusArguments),
+    Conflicts(ConflictsArguments),
+    Verify(VerifyArguments),
+    Rejoin(RejoinArguments),
+}
+
+/// List tables with replicas: which changes wait for which region, and how long the last one took
+///
+/// Shows the tables of the account and region.
+#[derive(Debug, Args)]
+struct StatusArguments {
+    /// Only this table
+    #[arg(long, value_name = "NAME")]
+    table: Option<String>,
+    /// Print JSON, a table in each line
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    endpoint: EndpointArguments,
+}
+
+/// List changes of a table in this region that lost to concurrent ones of other regions, the last first
+///
+/// The server keeps the last hundred since it started.
+#[derive(Debug, Args)]
+struct ConflictsArguments {
+    /// The table
+    table: String,
+    /// Print JSON, a conflict in each line
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    endpoint: EndpointArguments,
+}
+
+/// Runs the command. An error is a message for the person at the terminal.
+pub(crate) fn run(arguments: &GlobalArguments) -> Result<(), Failure> {
+    match &arguments.command {
+        Command::Status(arguments) => {
+            LISTING.run(&arguments.endpoint, arguments.table.as_deref(), arguments.json)
+        }
+        Command::Conflicts(arguments) => conflicts(arguments),
+        Command::Rejoin(arguments) => rejoin_replicas::run(arguments, CALL),
+        Command::Verify(arguments) => verify_replicas::run(arguments, CALL),
+    }
+}
+
+fn conflicts(arguments: &ConflictsArguments) -> Result<(), Failure> {
+    let target = arguments.endpoint.target()?;
+    let found: Result<Json, Failure> = block_on(async {
+        let mut client = arguments.endpoint.connect(&target).await?;
+        let body = Json::object([(CONFLICTS_OF, Json::text(&arguments.table))]);
+        match client.call_again(CALL, &body).await {
+            Ok(found) => Ok(found),
+            Err(refusal) => Err(explained(&mut client, &arguments.table, refusal).await.into()),
+        }
+    });
+    listing::print(&found?, "conflicts", arguments.json, conflict, NO_CONFLICTS);
+    Ok(())
+}
+
+fn number(shown: &Json, name: &str) -> u64 {
+    shown.get(name).and_then(Json::as_u64).unwrap_or_default()
+}
+
+fn text(shown: &Json, name: &str) -> String {
+    inline(shown.str_at(name).unwrap_or_default()).into_owned()
+}
+
+fn seconds(ms: u64) -> String {
+    format!("{}.{:03} s", ms / 1_000, ms % 1_000)
+}
+
+/// A table as lines for people.
+fn table(table: &Json) -> Vec<String> {
+    let conflicts = counted(number(table, "conflicts"), "lost change");
+    let mut lines = vec![format!("{} in {}  {conflicts}", text(table, "table"), text(table, "region"))];
+    let replicas = table.get("replicas").map(Json::elements).unwrap_or_default();
+    lines.extend(replicas.iter().map(replica));
+    lines.extend(table.get("verified").map(verified));
+    lines
+}
+
+fn replica(replica: &Json) -> String {
+    let region = text(replica, "region");
+    let is_filling = replica.get("filling") == Some(&Json::Bool(true));
+    let dropped = replica.get("dropped").and_then(Json::as_u64);
+    let why = dropped.map_or_else(String::new, |at_ms| {
+        format!(", as too many changes waited for it at {}", timestamp::of(at_ms))
+    });
+    if let Some(at_ms) = replica.get("lost").and_then(Json::as_u64) {
+        return format!("    to {region}: lost since {}: it has to rejoin", timestamp::of(at_ms));
+    }
+    let state = match (is_filling, number(replica, "backlog")) {
+        (true, _) => format!("is being filled{why}"),
+        (false, 0) => "has everything".to_owned(),
+        (false, backlog) => {
+            let waits = seconds(number(replica, "waits"));
+            format!("lacks {}, the oldest for {waits}", counted(backlog, "change"))
+        }
+    };
+    let (sent, latency) = (number(replica, "sent"), seconds(number(replica, "latency")));
+    let last = if sent == 0 { String::new() } else { format!("; {sent} sent, the last took {latency}") };
+    format!("    to {region}: {state}{last}")
+}
+
+/// The last verification as a line for people.
+fn verified(verified: &Json) -> String {
+    let at = timestamp::of(number(verified, "at"));
+    match (number(verified, "differences"), number(verified, "undecided")) {
+        (0, 0) => format!("    equal, verified at {at}"),
+        (0, undecided) => format!("    {} not compared at {at}", counted(undecided, "item")),
+        (differences, _) => format!("    {} differed at {at}", counted(differences, "item")),
+    }
+}
+
+/// A conflict as lines for people.
+fn conflict(conflict: &Json) -> Vec<String> {
+    let version = |name: &str| {
+        let version = conflict.get(name).cloned().unwrap_or(Json::Null);
+        format!("{} at {}", text(&version, "region"), timestamp::of(number(&version, "at")))
+    };
+    let plain = |name: &str| {
+        let item = conflict.get(name).and_then(read_item);
+        item.map(|read| inline(&write_plain(&read.item, &[]).compact()).into_owned())
+    };
+    let lost = plain("item").unwrap_or_else(|| "a delete".to_owned());
+    vec![
+        format!("{}  {}", timestamp::of(number(conflict, "at")), plain("key").unwrap_or_default()),
+        format!("    won:  {}", version("winner")),
+        format!("    lost: {}  {lost}", version("loser")),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_shows_what_each_replica_lacks() {
+        let shown = |text: &str| table(&Json::parse(text).expect("JSON"));
+        let lines = shown(
+            r#"{"table": "T", "region": "us-east-1", "conflicts": 1, "replicas": [
+            {"region": "eu-west-1", "backlog": 2, "waits": 1500, "sent": 3, "latency": 12, "filling": false},
+            {"region": "eu-west-2", "backlog": 0, "sent": 0, "filling": false},
+            {"region": "eu-west-3", "backlog": 0, "sent": 0, "filling": true}]}"#,
+        );
+        assert_eq!(
+            lines,
+            [
+                "T in us-east-1  1 lost change",
+                "    to eu-west-1: lacks 2 changes, the oldest for 1.500 s; 3 sent, the last took 0.012 s",
+                "    to eu-west-2: has everything",
+                "    to eu-west-3: is being filled",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_conflict_shows_who_won_and_what_is_lost() {
+        let shown = |item: &str| {
+            let text = format!(
+                r#"{{"at": 0, "key": {{"k": {{"S": "a\u001b[2J"}}}}, "item": {item},
+                "winner": {{"region": "a", "at": 0}}, "loser": {{"region": "b", "at": 1}}}}"#
+            );
+            conflict(&Json::parse(&text).expect("JSON"))
+        };
+        let lines = shown(r#"{"k": {"S": "a"}, "n": {"N": "7"}}"#);
+        assert!(lines[0].contains(r#"{"k":"a"#) && !lines[0].contains('\u{1b}'), "{lines:?}");
+        assert!(lines[1].starts_with("    won:  a at 1970-01-01"), "{lines:?}");
+        assert!(
+            lines[2].starts_with("    lost: b at 1970-01-01") && lines[2].contains(r#""n":7"#),
+            "{lines:?}"
+        );
+        assert!(shown("null")[2].ends_with("a delete"));
+    }
+}
