@@ -6,6 +6,7 @@
 #   docs/internals/figures.sh growth KEYWRIGHT FOLDER [ITEMS...]
 #   docs/internals/figures.sh overload KEYWRIGHT FOLDER
 #   docs/internals/figures.sh recovery KEYWRIGHT FOLDER
+#   docs/internals/figures.sh encryption KEYWRIGHT FOLDER
 #
 # `tail` measures latency over time instead: a million items, requests at half of the closed loop's rate for SECONDS
 # (600 unless given), next to a loop that writes and syncs one file in place. It takes about an hour without a list of
@@ -14,6 +15,8 @@
 # and all memory held to 256 MiB by a control group, the page cache included and empty (as root). `overload` sends three
 # times what the server can do, and looks at the ten seconds after it. `recovery` compares a server whose tables have
 # point-in-time recovery with one whose tables do not, and says what the history of a change takes on the disk.
+# `encryption` compares an encrypted folder with a plain one: puts, reads from memory, and reads from the disk, for which
+# both have a cache of 16 MiB and 256 MiB of memory (as root).
 #
 # KEYWRIGHT is a release build of the server (`cargo build --release`), FOLDER an empty folder on the disk to be
 # measured, DYNOXIDE the peer's program (`cargo install dynoxide-rs`; left out if not given). Results are left as text
@@ -22,7 +25,7 @@
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 mode=all
-case "$1" in tail | growth | overload | recovery)
+case "$1" in tail | growth | overload | recovery | encryption)
   mode=$1
   shift
   ;;
@@ -97,11 +100,11 @@ fi
 hold_memory() {
   local group
   if [ -d /sys/fs/cgroup/memory ]; then
-    group=/sys/fs/cgroup/memory/keywright-figures
+    group=/sys/fs/cgroup/memory/keywright-figures-$1
     mkdir -p "$group"
     echo $(($2 << 20)) >"$group/memory.limit_in_bytes"
   else
-    group=/sys/fs/cgroup/keywright-figures
+    group=/sys/fs/cgroup/keywright-figures-$1
     mkdir -p "$group"
     echo $(($2 << 20)) >"$group/memory.max"
   fi
@@ -191,6 +194,34 @@ if [ "$mode" = recovery ]; then
     sleep 20
     taken "$name" "$management" >"recovery.$name.after"
   done
+  exit
+fi
+
+if [ "$mode" = encryption ]; then
+  "$keywright" encryption new-key --file master.key
+  # pair OPTIONS...: the two servers, with these options
+  pair() {
+    start encrypted "$keywright" serve --port 8710 --data encrypted --encryption-key-file master.key "$@"; encrypted=$last
+    start plain "$keywright" serve --port 8711 --data plain "$@"; plain=$last
+    sleep 2
+  }
+  both=(--endpoint encrypted=http://127.0.0.1:8710 --endpoint plain=http://127.0.0.1:8711 --item-bytes 1000)
+  pair
+  for connections in 16 64; do
+    bench "encryption.$connections" "${both[@]}" --items 100000 --connections "$connections" --operation put-item,get-item \
+      --seconds 5 --rounds 15
+  done
+  bench encryption.load "${both[@]}" --table cold --items 1000000 --connections 8 --operation get-item --seconds 1 --rounds 1
+  kill "$encrypted" "$plain"
+  wait "$encrypted" "$plain" || true
+  sync && { echo 3 >/proc/sys/vm/drop_caches; } 2>/dev/null || true
+  pair --cache-mib 16
+  for one in "$encrypted" "$plain"; do
+    hold_memory "$one" 256
+    io "$one" >"encryption.$one.before.io"
+  done
+  bench encryption.cold "${both[@]}" --table cold --items 1000000 --connections 16 --operation get-item --seconds 10 --rounds 15
+  for one in "$encrypted" "$plain"; do io "$one" >"encryption.$one.after.io"; done
   exit
 fi
 

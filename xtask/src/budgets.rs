@@ -12,9 +12,9 @@ const SECONDS_MAX: u64 = 150;
 /// A program that takes this many times its budget fails the run.
 const FAULT_FACTOR: u64 = 2;
 /// Between a program's name and how it runs once more.
-const AGAIN: &str = " over PostgreSQL, servers: ";
+const AGAIN: [&str; 2] = [" over PostgreSQL, servers: ", " on encrypted folders"];
 
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Budgets {
     default: u64,
     programs: BTreeMap<String, u64>,
@@ -35,7 +35,7 @@ impl Budgets {
         Self::parse(&text)
     }
 
-    fn parse(text: &str) -> Result<Self, String> {
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let file: toml::Table = text.parse().map_err(|error| format!("{FILE}: {error}"))?;
         let seconds = |name: &str, value: &toml::Value| {
             let seconds = value.as_integer().and_then(|seconds| u64::try_from(seconds).ok());
@@ -49,7 +49,8 @@ impl Budgets {
         Ok(Self { default: seconds("default", default)?, programs: programs.collect::<Result<_, String>>()? })
     }
 
-    fn of(&self, program: &str) -> u64 {
+    /// The seconds of a program.
+    pub(crate) fn of(&self, program: &str) -> u64 {
         self.programs.get(program).copied().unwrap_or(self.default)
     }
 
@@ -86,7 +87,7 @@ impl Budgets {
 /// Whether the sources have a test program of this name: `crate`, `crate::program`, and of this a module or a
 /// test of a module that runs as a program of its own.
 fn exists(root: &Path, name: &str) -> bool {
-    let name = name.split(AGAIN).next().unwrap_or_default();
+    let name = AGAIN.iter().fold(name, |name, again| name.split(again).next().unwrap_or_default());
     let parts: Vec<&str> = name.split("::").collect();
     let [package, rest @ ..] = parts.as_slice() else { return false };
     let folder = if *package == "xtask" { root.join("xtask") } else { root.join("crates").join(package) };

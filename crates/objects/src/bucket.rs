@@ -4,6 +4,7 @@ use std::fs;
 use std::ops::Range;
 use std::path::Path as FilePath;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::TryStreamExt as _;
@@ -24,6 +25,9 @@ use crate::s3::{self, Encryption, Refusal, S3Settings};
 
 /// Stores list at most so many objects at once.
 const PAGE_OBJECTS_MAX: usize = 1_000;
+/// A store answers a request of a few bytes within this time, all attempts together: it lists, looks up or
+/// removes, and carries no content. One that has a connection and says nothing is tried again later.
+const ANSWER_TIME_MAX: Duration = Duration::from_secs(30);
 /// An action in faults.
 const REMOVE_UNFINISHED: &str = "remove unfinished files of";
 
@@ -56,7 +60,7 @@ pub struct Bucket {
 #[derive(Clone, Debug)]
 enum Kind {
     Folder(Arc<Folder>),
-    S3 { client: Arc<AmazonS3>, name: Arc<str>, settings: Arc<S3Settings> },
+    S3 { client: Arc<AmazonS3>, name: Arc<str>, settings: Arc<S3Settings>, answer_time: Duration },
     Plain,
 }
 
@@ -117,7 +121,9 @@ impl Bucket {
             ObjectFault::new(shown.to_string(), "open", cause)
         })?;
         let client = Arc::new(client);
-        Ok(Self { store: client.clone(), kind: Kind::S3 { client, name, settings }, shown })
+        let store = client.clone();
+        let kind = Kind::S3 { client, name, settings, answer_time: ANSWER_TIME_MAX };
+        Ok(Self { store, kind, shown })
     }
 
     /// A bucket in memory.
@@ -182,6 +188,25 @@ impl Bucket {
         }
     }
 
+    /// What a store answers to a request of a few bytes; an S3-compatible one only within its time.
+    async fn answer<T>(
+        &self,
+        fault: &Faults,
+        request: impl Future<Output = Result<T, Error>>,
+    ) -> Result<T, ObjectFault> {
+        let Kind::S3 { settings, answer_time, .. } = &self.kind else {
+            return request.await.map_err(|error| fault.of(error));
+        };
+        match tokio::time::timeout(*answer_time, request).await {
+            Ok(answer) => answer.map_err(|error| fault.of(error)),
+            Err(_elapsed) => {
+                let reason = format!("it does not answer within {} seconds", answer_time.as_secs());
+                let refusal = Refusal::Unreachable(reason);
+                Err(fault.because(Cause::Refused { store: settings.shown(), refusal }))
+            }
+        }
+    }
+
     /// Writes an object as a whole: readers see all of it or nothing.
     pub async fn put(&self, key: &str, content: Bytes) -> Result<Etag, ObjectFault> {
         self.put_parts(key, vec![content]).await
@@ -201,7 +226,7 @@ impl Bucket {
     /// What the store knows of an object, which must be there.
     pub async fn stat(&self, key: &str) -> Result<Object, ObjectFault> {
         let path = self.path(key, "read").await?;
-        let found = self.store.head(&path).await.map_err(|error| self.fault(key, "read").of(error))?;
+        let found = self.answer(&self.fault(key, "read"), self.store.head(&path)).await?;
         Ok(Object::of(&found))
     }
 
@@ -318,8 +343,8 @@ impl Bucket {
                 page_token: page_token.take(),
                 ..PaginatedListOptions::default()
             };
-            let page = client.list_paginated((!prefix.is_empty()).then_some(prefix), options).await;
-            let page = page.map_err(|error| self.fault("", "list").of(error))?;
+            let page = client.list_paginated((!prefix.is_empty()).then_some(prefix), options);
+            let page = self.answer(&self.fault("", "list"), page).await?;
             for object in page.result.objects.iter().map(Object::of) {
                 if after == Some(object.key.as_str()) {
                     // The store begins at the start of the list.
@@ -350,8 +375,9 @@ impl Bucket {
     /// What stands directly below a key, without links. The empty key is the bucket itself.
     pub async fn entries(&self, folder: &str) -> Result<Entries, ObjectFault> {
         let path = if folder.is_empty() { Path::default() } else { self.path(folder, "list").await? };
-        let listed = self.store.list_with_delimiter((!path.is_root()).then_some(&path)).await;
-        let listed = match listed.map_err(|error| self.fault(folder, "list").of(error)) {
+        let below = (!path.is_root()).then_some(&path);
+        let listed = self.store.list_with_delimiter(below);
+        let listed = match self.answer(&self.fault(folder, "list"), listed).await {
             Err(fault) if fault.kind() == FaultKind::NoSuchKey => return Ok(Entries::default()),
             listed => listed?,
         };
@@ -375,7 +401,7 @@ impl Bucket {
     /// Removes an object. One that is not there is removed already.
     pub async fn remove(&self, key: &str) -> Result<(), ObjectFault> {
         let path = self.path(key, "remove").await?;
-        match self.store.delete(&path).await.map_err(|error| self.fault(key, "remove").of(error)) {
+        match self.answer(&self.fault(key, "remove"), self.store.delete(&path)).await {
             Err(fault) if fault.kind() == FaultKind::NoSuchKey => Ok(()),
             removed => removed,
         }
@@ -413,5 +439,56 @@ async fn where_it_may_wait<T: Send + 'static>(work: impl FnOnce() -> T + Send + 
     match Handle::try_current() {
         Ok(runtime) => runtime.spawn_blocking(work).await.expect("the work does not panic"),
         Err(_) => work(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+    use crate::s3::S3Keys;
+
+    /// A bucket of a store that takes connections and requests, and says nothing.
+    fn silent(answer_time: Duration) -> (TcpListener, Bucket) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let endpoint = format!("http://{}", listener.local_addr().unwrap());
+        let keys = S3Keys {
+            access_key_id: "AKSTORE".to_owned(),
+            secret_access_key: "secret".to_owned(),
+            session_token: None,
+        };
+        let settings = S3Settings {
+            endpoint: Some(endpoint),
+            region: "us-east-1".to_owned(),
+            keys: Some(keys),
+            allow_http: true,
+            ..S3Settings::default()
+        };
+        let mut bucket = Bucket::in_s3("shop", &settings).unwrap();
+        match &mut bucket.kind {
+            Kind::S3 { answer_time: own, .. } => *own = answer_time,
+            Kind::Folder(_) | Kind::Plain => unreachable!("it is a bucket of a store"),
+        }
+        (listener, bucket)
+    }
+
+    #[test]
+    fn a_store_that_says_nothing_is_tried_again_later() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let (listener, bucket) = silent(Duration::from_millis(100));
+        let faults = runtime.block_on(async {
+            [
+                bucket.remove("a").await.unwrap_err(),
+                bucket.entries("a").await.unwrap_err(),
+                bucket.stat("a").await.unwrap_err(),
+                bucket.list("a", None, 1).await.unwrap_err(),
+            ]
+        });
+        for fault in faults {
+            assert!(fault.is_temporary(), "{fault}");
+            assert!(fault.to_string().contains("cannot be reached: it does not answer within"), "{fault}");
+        }
+        drop(listener);
     }
 }

@@ -98,6 +98,7 @@ impl<'a> Reached<'a> {
             "string" if !shape.values.is_empty() => type_name(name),
             "string" => "String".to_owned(),
             "integer" | "long" | "timestamp" => "i64".to_owned(),
+            "double" => "f64".to_owned(),
             "boolean" => "bool".to_owned(),
             "list" => format!("Vec<{}>", self.rust_type(element()?)?),
             "map" if shape.spelling_kept => "KeyPart".to_owned(),
@@ -224,6 +225,7 @@ pub(super) fn table(reached: &Reached<'_>, extras: &Extras, version: &str) -> Re
     out.push_str("\n/// The input of each operation that is decoded.\n");
     out.push_str(
         "#[allow(clippy::match_same_arms, reason = \"some operations have one input shape\")]\n\
+         #[allow(clippy::match_wildcard_for_single_variants, reason = \"one or more are not decoded\")]\n\
          pub(crate) fn input(operation: Operation) -> Option<Input> {\n    let input = match operation {\n",
     );
     for (operation, input) in &reached.inputs {
@@ -280,6 +282,7 @@ fn table_shape(name: &str, shape: &Shape, extras: &Extras) -> Result<String, Str
         "string" => "Shape::text()".to_owned(),
         "integer" => "Shape::integer()".to_owned(),
         "long" => "Shape::long()".to_owned(),
+        "double" => "Shape::double()".to_owned(),
         "boolean" => "Shape::boolean()".to_owned(),
         "timestamp" => "Shape::timestamp()".to_owned(),
         kind => return Err(format!("{name}: no row for {kind}")),
@@ -300,6 +303,10 @@ fn table_shape(name: &str, shape: &Shape, extras: &Extras) -> Result<String, Str
         Some("[0-9]{12}") => row.push_str(".pattern(Pattern::Account)"),
         Some(r"^[a-z0-9A-Z]+[\.\-\w]*[a-z0-9A-Z]+$") => row.push_str(".pattern(Pattern::Bucket)"),
         Some(r"^[^\$]+$") => row.push_str(".pattern(Pattern::ClientToken)"),
+        Some(r"\p{Print}+") => row.push_str(".pattern(Pattern::Printed)"),
+        Some(r"[\u0020-\uD7FF\uE000-\uFFFD\uD800\uDC00-\uDBFF\uDFFF\r\n\t]*") => {
+            row.push_str(".pattern(Pattern::Xml)");
+        }
         Some(r"[,;:|\t ]") => row.push_str(".pattern(Pattern::Delimiter)"),
         Some(r"[\x20-\x21\x23-\x2B\x2D-\x7E]*") => row.push_str(".pattern(Pattern::Header)"),
         Some("([0-9a-f]{16})+") => row.push_str(".pattern(Pattern::PageToken)"),

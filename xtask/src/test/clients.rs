@@ -160,16 +160,26 @@ pub(super) fn go(clients: &Path, scripts: &Path) -> Result<(), String> {
 
 /// A function of Rust with the library of events, built again when one of its files changes.
 pub(super) fn rust_function(clients: &Path, scripts: &Path) -> Result<(), String> {
-    let (folder, sources) = (clients.join("rust_function"), scripts.join("rust_function"));
-    let names = ["Cargo.toml", "Cargo.lock", "main.rs"];
-    let texts: Result<Vec<String>, String> = names.iter().map(|name| read(&sources.join(name))).collect();
+    rust(&clients.join("rust_function"), &scripts.join("rust_function"), &["main.rs"])
+}
+
+/// The AWS Database Encryption SDK for Rust with its scenes, which takes minutes to compile.
+pub(super) fn rust_encryption(clients: &Path, scripts: &Path) -> Result<(), String> {
+    let sources = ["main.rs", "beacons.rs", "connection.rs", "items.rs"];
+    rust(&clients.join("rust_encryption"), &scripts.join("encryption/rust"), &sources)
+}
+
+/// A package of its own, built again when one of its files changes.
+fn rust(folder: &Path, package: &Path, sources: &[&str]) -> Result<(), String> {
+    let names = ["Cargo.toml", "Cargo.lock"].iter().chain(sources);
+    let texts: Result<Vec<String>, String> = names.map(|name| read(&package.join(name))).collect();
     let wanted = texts?.concat();
     let receipt = folder.join("installed.txt");
     if std::fs::read_to_string(&receipt).is_ok_and(|installed| installed == wanted) {
         return Ok(());
     }
     let mut build = Command::new(env!("CARGO"));
-    build.current_dir(&sources).args(["build", "--quiet", "--locked", "--target-dir"]).arg(&folder);
+    build.current_dir(package).args(["build", "--quiet", "--locked", "--target-dir"]).arg(folder);
     quietly(&mut build)?;
     write(&receipt, &wanted)
 }
@@ -184,12 +194,41 @@ pub(super) fn java(clients: &Path, scripts: &Path) -> Result<(), String> {
         return Ok(());
     }
     quietly(Command::new("java").arg("-version"))?;
+    maven(&folder, &pom)?;
+    write(&receipt, &wanted)
+}
+
+/// The AWS Database Encryption SDK for Java with its scenes, made again when one of their files changes.
+pub(super) fn java_encryption(clients: &Path, scripts: &Path) -> Result<(), String> {
+    let (folder, sources) = (clients.join("java_encryption"), scripts.join("encryption/java"));
+    let classes = ["Main", "Beacons", "Connection", "Items", "Migration", "Tenants"];
+    let paths = classes.map(|class| sources.join(format!("{class}.java")));
+    let pom = sources.join("pom.xml");
+    let texts: Result<Vec<String>, String> = paths.iter().chain([&pom]).map(|path| read(path)).collect();
+    let wanted = texts?.concat();
+    let receipt = folder.join("installed.txt");
+    if std::fs::read_to_string(&receipt).is_ok_and(|installed| installed == wanted) {
+        return Ok(());
+    }
+    maven(&folder, &pom)?;
+    let mut compile = Command::new("javac");
+    compile.arg("-classpath").arg(folder.join("lib/*")).arg("-d").arg(folder.join("classes"));
+    quietly(compile.args(paths))?;
+    write(&receipt, &wanted)
+}
+
+/// The libraries of a `pom.xml`, in `lib` of a folder that is emptied first.
+fn maven(folder: &Path, pom: &Path) -> Result<(), String> {
     // Of an earlier version.
-    let _ = std::fs::remove_dir_all(&folder);
+    let _ = std::fs::remove_dir_all(folder);
     let mut copy = Command::new("mvn");
     copy.args(["--quiet", "--batch-mode", "dependency:copy-dependencies", "--file"]).arg(pom);
-    quietly(copy.arg(format!("-DoutputDirectory={}", folder.join("lib").display())))?;
-    write(&receipt, &wanted)
+    quietly(copy.arg(format!("-DoutputDirectory={}", folder.join("lib").display())))
+}
+
+/// The older client for Python that encrypts items.
+pub(super) fn python_encryption(clients: &Path, scripts: &Path) -> Result<(), String> {
+    environment(&clients.join("python_encryption"), &scripts.join("encryption/python/requirements.txt"))
 }
 
 fn read(path: &Path) -> Result<String, String> {

@@ -43,13 +43,16 @@ const OPTIONAL_CLIENTS: &[(&str, Install, &str)] = &[
     ("kinesalite", clients::kinesalite, "kinesis::kinesalite::"),
     ("DuckDB", clients::duckdb, "readers::duckdb::"),
     ("Rust function", clients::rust_function, "functions_in_rust"),
+    ("Java encryption", clients::java_encryption, "java_encryption"),
+    ("Python encryption", clients::python_encryption, "python_encryption"),
 ];
-/// Libraries on top of the SDKs, a large store and another server, which take minutes to install. They are
-/// installed and run with `--long`, or if a test program's argument names them.
+/// Libraries on top of the SDKs, a large store, another server and a client that encrypts, which take minutes
+/// to install. They are installed and run with `--long`, or if a test program's argument names them.
 const LONG_CLIENTS: &[(&str, Install, &str)] = &[
     ("ecosystem", clients::ecosystem, "ecosystem::"),
     ("SeaweedFS", clients::seaweedfs, "stores::seaweedfs::"),
     ("dynoxide", clients::dynoxide, "foreign::dynoxide::"),
+    ("Rust encryption", clients::rust_encryption, "rust_encryption"),
 ];
 /// The public conformance suite: a checkout of it, which is never part of this repository. Its tests are what
 /// the names of ours that need it contain.
@@ -173,7 +176,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<String, String> {
         jobs = programs::with_repetitions(jobs, extent);
     }
     let times = setting.root.join("target/test-times.txt");
-    let before = LastTimes::read(&times);
+    let before = LastTimes::read(&times, &budgets);
     let mut last = before.clone();
     let mut ended = Vec::new();
     let within = PROGRAM_WITHIN * if request.is_long { LONG_FACTOR } else { 1 };
@@ -352,6 +355,8 @@ mod tests {
         assert!(!wants("-p keywright-server") && !wants("-p ecosystem -- requirements"));
         let wants = |line: &str| Request::parse(&words(line)).wants("stores::seaweedfs::");
         assert!(wants("-- stores::seaweedfs::what") && !wants("--test backup_sets -- stores"));
+        let wants = |line: &str| Request::parse(&words(line)).wants("rust_encryption");
+        assert!(wants("-- rust_encryption_writes") && !wants("-- java_encryption"));
         let wants = |line: &str| Request::parse(&words(line)).wants_conformance();
         assert!(wants("--long") && wants("--test clients -- conformance") && !wants("--test clients"));
     }

@@ -17,21 +17,63 @@ const APART: &[&str] = &["pages"];
 /// How the names of those tests end.
 const BROWSER: &str = "_in_chromium";
 
-/// Programs that run again with their servers in memory replaced by several over one PostgreSQL store.
+/// Programs that run again: with their servers in memory replaced by several over one PostgreSQL store, or
+/// with encrypted data folders.
 const AGAIN: &[Again] = &[
-    Again { program: "server::clients", servers: 1, shortly: &[] },
+    Again { program: "server::clients", over: Over::PostgreSql(1), wholly: &[], shortly: &[] },
     Again {
         program: "server::clients",
-        servers: 3,
+        over: Over::PostgreSql(3),
+        wholly: &[],
         shortly: &["rust_sdk::", "boto3", "r28_", "r29_", "s01_"],
+    },
+    Again {
+        program: "server::crashes",
+        over: Over::EncryptedFolders,
+        wholly: &["power_loss::", "kills::", "failing_disk::", "full_disk::", "damaged_files::"],
+        shortly: &[
+            "power_loss::a_loss_of_power_takes",
+            "failing_disk::",
+            "kills::a_killed",
+            "damaged_files::each",
+        ],
     },
 ];
 
+/// A key for folders of tests.
+const KEY: &str = "BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=";
+
 struct Again {
     program: &'static str,
-    servers: u32,
+    over: Over,
+    /// The tests of a long run; all if none is named.
+    wholly: &'static [&'static str],
     /// The tests of a run that is not long; it is left out if there are none.
     shortly: &'static [&'static str],
+}
+
+/// What is different when a program runs again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Over {
+    /// So many servers over one store.
+    PostgreSql(u32),
+    EncryptedFolders,
+}
+
+impl Over {
+    fn name(self, program: &str) -> String {
+        match self {
+            Self::PostgreSql(servers) => format!("{program} over PostgreSQL, servers: {servers}"),
+            Self::EncryptedFolders => format!("{program} on encrypted folders"),
+        }
+    }
+
+    fn environment(self) -> (&'static str, String) {
+        match self {
+            Self::PostgreSql(servers) => ("KEYWRIGHT_TEST_STORE", format!("postgres:{servers}")),
+            Self::EncryptedFolders => ("KEYWRIGHT_ENCRYPTION_KEY", KEY.to_owned()),
+        }
+    }
 }
 
 /// The test engine of the store on TiKV.
@@ -51,7 +93,7 @@ pub(super) struct Job {
     pub(super) is_alone: bool,
 }
 
-/// How many tests run again over PostgreSQL.
+/// How many tests run again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Extent {
     All,
@@ -62,11 +104,11 @@ pub(super) enum Extent {
 pub(super) fn with_repetitions(jobs: Vec<Job>, extent: Extent) -> Vec<Job> {
     let again = |again: &Again| {
         let job = jobs.iter().find(|job| job.name == again.program)?;
-        let chosen = if extent == Extent::All { &[] } else { again.shortly };
+        let chosen = if extent == Extent::All { again.wholly } else { again.shortly };
         (extent == Extent::All || !chosen.is_empty()).then(|| Job {
-            name: format!("{} over PostgreSQL, servers: {}", job.name, again.servers),
+            name: again.over.name(&job.name),
             chosen: job.chosen.iter().cloned().chain(chosen.iter().map(|name| (*name).to_owned())).collect(),
-            environment: vec![("KEYWRIGHT_TEST_STORE", format!("postgres:{}", again.servers))],
+            environment: vec![again.over.environment()],
             ..job.clone()
         })
     };
@@ -209,6 +251,11 @@ mod tests {
         assert!(again(Extent::All).chosen.is_empty() && !again(Extent::Short).chosen.is_empty());
         let other = job_of(&MESSAGE.replace('\n', "")).unwrap();
         assert_eq!(with_repetitions(vec![other], Extent::All).len(), 1);
+        let crashes = job_of(&MESSAGE.replace('\n', "").replace("\"transport\"", "\"crashes\"")).unwrap();
+        let again = with_repetitions(vec![crashes], Extent::All).pop().unwrap();
+        assert_eq!(again.name, "server::crashes on encrypted folders");
+        assert_eq!(again.environment, [("KEYWRIGHT_ENCRYPTION_KEY", KEY.to_owned())]);
+        assert!(!again.chosen.is_empty(), "tests that need a plain folder are left out");
     }
 
     #[test]

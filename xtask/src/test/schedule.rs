@@ -11,25 +11,18 @@ use std::time::Duration;
 
 use super::outcome::Report;
 use super::programs::Job;
+use crate::budgets::Budgets;
 use crate::clock::{Stopwatch, pause};
 
 /// More programs at once than this gain nothing: each runs its tests on all cores, and a few are long.
 const JOBS_MAX: usize = 4;
-/// Programs that take the most time, for a run that finds no times of an earlier one. The longest is first.
-const LONGEST: &[&str] = &[
-    "server::studio::pages::model_workspace_in_chromium",
-    "server::studio::pages::model_rules_in_chromium",
-    "server::clients",
-    "server::studio::pages::data_grid_in_chromium",
-    "server::studio::pages::model_collections_in_chromium",
-    "server::studio::pages::data_tables_in_chromium",
-    "designer",
-    "designer::it",
-    "server::isolation",
-    "server::models",
-    "server::crashes",
-    "workbench::it",
-];
+/// Programs without a budget of their own that take the most time, for a run that finds no times of an
+/// earlier one. The longest is first.
+const LONGEST: &[&str] =
+    &["designer", "designer::it", "server::isolation", "server::models", "workbench::it"];
+/// A program without a time counts as longer than this, because a long program that starts last is what costs
+/// most.
+const UNKNOWN_MS: u64 = 600_000;
 
 /// How often it is looked whether a program has ended.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
@@ -46,33 +39,41 @@ pub(super) struct Ended {
     pub(super) stderr: String,
 }
 
-/// Milliseconds of each program in the last run on this machine.
-#[derive(Clone, Debug, Default)]
-pub(super) struct LastTimes(BTreeMap<String, u64>);
+/// Milliseconds of each program in the last run on this machine, and budgets of those that have no time, as
+/// in a clean checkout.
+#[derive(Clone, Debug)]
+pub(super) struct LastTimes {
+    known: BTreeMap<String, u64>,
+    budgets: Budgets,
+}
 
 impl LastTimes {
     /// No file, or a broken one, means that no times are known.
-    pub(super) fn read(path: &Path) -> Self {
-        let text = std::fs::read_to_string(path).unwrap_or_default();
+    pub(super) fn read(path: &Path, budgets: &Budgets) -> Self {
+        Self::parse(&std::fs::read_to_string(path).unwrap_or_default(), budgets)
+    }
+
+    fn parse(text: &str, budgets: &Budgets) -> Self {
         let pairs = text.lines().filter_map(|line| line.rsplit_once(' '));
-        Self(pairs.filter_map(|(name, ms)| Some((name.to_owned(), ms.parse().ok()?))).collect())
+        let known = pairs.filter_map(|(name, ms)| Some((name.to_owned(), ms.parse().ok()?))).collect();
+        Self { known, budgets: budgets.clone() }
     }
 
     pub(super) fn take(&mut self, ended: &Ended) {
-        self.0.insert(ended.name.clone(), ended.ms);
+        self.known.insert(ended.name.clone(), ended.ms);
     }
 
     pub(super) fn write(&self, path: &Path) -> Result<(), String> {
-        let lines: Vec<String> = self.0.iter().map(|(name, ms)| format!("{name} {ms}")).collect();
+        let lines: Vec<String> = self.known.iter().map(|(name, ms)| format!("{name} {ms}")).collect();
         std::fs::write(path, lines.join("\n"))
             .map_err(|error| format!("cannot write {}: {error}", path.display()))
     }
 
-    /// A program without a time counts as long, because a long program that starts last is what costs most.
+    /// A program without a time is expected to take its budget.
     fn expected_ms(&self, name: &str) -> u64 {
-        self.0.get(name).copied().unwrap_or_else(|| {
+        self.known.get(name).copied().unwrap_or_else(|| {
             let behind = LONGEST.iter().rev().position(|long| *long == name).map_or(0, |place| place + 1);
-            600_000 + u64::try_from(behind).unwrap_or(0)
+            UNKNOWN_MS + self.budgets.of(name) * 1000 + u64::try_from(behind).unwrap_or(0)
         })
     }
 }
@@ -188,6 +189,12 @@ impl Output {
 mod tests {
     use super::*;
 
+    /// Times of an earlier run, and the budget of one program.
+    fn times(known: &str) -> LastTimes {
+        let budgets = Budgets::parse("default = 60\n[programs]\n\"server::long\" = 90\n").unwrap();
+        LastTimes::parse(known, &budgets)
+    }
+
     fn shell(job: &Job) -> Command {
         let mut command = Command::new("sh");
         command.args(["-c", &job.chosen.join(" ")]);
@@ -213,7 +220,7 @@ mod tests {
             job("good", "echo 'test result: ok. 2 passed; 0 failed; 0 ignored'", false),
         ];
         let mut ended = Vec::new();
-        run_all(jobs, &LastTimes::default(), Duration::from_secs(60), &shell, |one| ended.push(one));
+        run_all(jobs, &times(""), Duration::from_secs(60), &shell, |one| ended.push(one));
         assert_eq!(ended.len(), 3);
         let last = ended.last().unwrap();
         assert_eq!((last.name.as_str(), last.report.tests.get("a")), ("alone", Some(&2)));
@@ -226,16 +233,17 @@ mod tests {
     fn a_program_that_does_not_end_is_killed_and_what_it_said_is_kept() {
         let mut ended = Vec::new();
         let hanging = vec![job("hanging", "echo said; sleep 5 & wait", false)];
-        run_all(hanging, &LastTimes::default(), Duration::from_millis(300), &shell, |one| ended.push(one));
+        run_all(hanging, &times(""), Duration::from_millis(300), &shell, |one| ended.push(one));
         let one = &ended[0];
         assert!(!one.succeeded && one.stdout == "said\n" && one.stderr.contains("killed"), "{}", one.stderr);
     }
 
     #[test]
-    fn programs_without_a_time_count_as_longer_than_those_with_one() {
-        let last = LastTimes(BTreeMap::from([("known".to_owned(), 70_000)]));
+    fn programs_without_a_time_come_first_and_those_with_the_greatest_budget_first_of_all() {
+        let last = times("known 70000\n");
         assert!(last.expected_ms("new") > last.expected_ms("known"));
-        assert!(last.expected_ms("server::clients") > last.expected_ms("workbench::it"));
+        assert!(last.expected_ms("server::long") > last.expected_ms("designer"));
+        assert!(last.expected_ms("designer") > last.expected_ms("workbench::it"));
         assert!(last.expected_ms("workbench::it") > last.expected_ms("new"));
     }
 }

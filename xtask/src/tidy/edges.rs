@@ -8,7 +8,7 @@ use super::{folders, read};
 /// Which workspace crates each crate may depend on, in shipped code. Anything else is an error.
 const EDGES: &[(&str, &[&str])] = &[
     ("keywright-access", &["keywright-semantics"]),
-    ("keywright-archive", &["keywright-objects"]),
+    ("keywright-archive", &["keywright-encryption", "keywright-objects"]),
     (
         "keywright-bench",
         &[
@@ -24,6 +24,7 @@ const EDGES: &[(&str, &[&str])] = &[
         "keywright-designer",
         &["keywright-exchange", "keywright-model", "keywright-semantics", "keywright-workbench"],
     ),
+    ("keywright-encryption", &[]),
     ("keywright-engine", &["keywright-access", "keywright-semantics", "keywright-store"]),
     ("keywright-exchange", &["keywright-model", "keywright-semantics"]),
     ("keywright-hot", &["keywright-engine", "keywright-store", "keywright-wire"]),
@@ -39,6 +40,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "keywright-bench",
             "keywright-connection",
             "keywright-designer",
+            "keywright-encryption",
             "keywright-engine",
             "keywright-exchange",
             "keywright-model",
@@ -55,7 +57,7 @@ const EDGES: &[(&str, &[&str])] = &[
         ],
     ),
     ("keywright-store", &[]),
-    ("keywright-store-local", &["keywright-store"]),
+    ("keywright-store-local", &["keywright-encryption", "keywright-store"]),
     ("keywright-store-postgres", &["keywright-store"]),
     ("keywright-store-tikv", &["keywright-store"]),
     (
