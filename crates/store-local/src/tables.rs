@@ -130,9 +130,18 @@ impl Tables {
     /// Whether the folder names the list of tables that is in use here: a change of the list that failed has
     /// not replaced it.
     pub(crate) fn list_is_unchanged(&self) -> bool {
-        let named = std::fs::read(&self.list).ok();
-        let number = named.as_deref().and_then(<[u8]>::first_chunk).copied().map(u64::from_le_bytes);
-        number == Some(self.tree.current_version().id())
+        let in_use = || self.tree.current_version().id();
+        let mut before = in_use();
+        loop {
+            let named = std::fs::read(&self.list).ok();
+            let number = named.as_deref().and_then(<[u8]>::first_chunk).copied().map(u64::from_le_bytes);
+            // Another thread may have replaced the list meanwhile. While it does, the number is not given.
+            let after = in_use();
+            if before == after {
+                return number == Some(after);
+            }
+            before = after;
+        }
     }
 
     /// Ends all pacing, so that the threads end soon.
@@ -322,5 +331,19 @@ mod tests {
         assert!(!tables.list_is_unchanged());
         std::fs::write(&list, before).unwrap();
         assert!(tables.list_is_unchanged());
+    }
+
+    #[test]
+    fn a_list_that_another_thread_replaces_is_unchanged() {
+        let folder = tempfile::tempdir().unwrap();
+        let tables = Tables::open(folder.path(), &Files::default(), &LocalOptions::default()).unwrap();
+        let mut rows = RowMap::default();
+        rows.insert(Row { key: Slice::from(b"key"), value: Some(Slice::from(b"value")) });
+        std::thread::scope(|scope| {
+            let writer = scope.spawn(|| (1..60).for_each(|version| tables.add(&rows, version, || 1).unwrap()));
+            while !writer.is_finished() {
+                assert!(tables.list_is_unchanged());
+            }
+        });
     }
 }

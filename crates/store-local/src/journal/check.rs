@@ -48,6 +48,8 @@ pub(crate) struct DamagedRecord {
     pub(crate) keys: Vec<Vec<u8>>,
     /// Whether whole records follow in its segment, so that it is no unfinished end.
     pub(crate) is_followed: bool,
+    /// Whether its segment is shorter than any that was made, so that its end was lost.
+    pub(crate) is_cut: bool,
 }
 
 /// The segments that were read so far.
@@ -91,6 +93,7 @@ impl Checked {
                 commits: (last + 1, next.map(|next| next.first.saturating_sub(1))),
                 keys: salvage(bytes, at, end).map(|(key, _)| key.to_vec()).collect(),
                 is_followed: next.is_some(),
+                is_cut: length(bytes.len()) < segments::CONTENT_BYTES_MIN,
             });
             let Some(next) = next else { return };
             at = next.offset;
@@ -116,7 +119,8 @@ impl Checked {
         (through < newest).then_some(through + 1)
     }
 
-    /// Where a missing commit must have been: in a gap, or at the end of the last segment before it.
+    /// Where a missing commit must have been: in a gap, in a segment that lost its end, or at the end of the
+    /// last segment before it.
     pub(crate) fn place_of(&self, commit: u64) -> Option<&DamagedRecord> {
         let holds = |place: &&DamagedRecord| {
             let (first, last) = place.commits;
@@ -125,6 +129,7 @@ impl Checked {
         let has_records = |place: &&DamagedRecord| holds(place) && place.offset > HEADER_LENGTH;
         let last =
             || self.places.iter().rev().find(has_records).or_else(|| self.places.iter().rev().find(holds));
-        self.gaps().find(holds).or_else(last)
+        let cut = || self.places.iter().find(|place| place.is_cut && holds(place));
+        self.gaps().find(holds).or_else(cut).or_else(last)
     }
 }

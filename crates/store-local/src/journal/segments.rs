@@ -28,6 +28,8 @@ const MIB: u64 = 1024 * 1024;
 /// one before, up to [`SEGMENT_BYTES_MAX`] or a fixed part of the journal's maximum.
 const FIRST_BYTES: u64 = MIB;
 const SEGMENT_BYTES_MAX: u64 = 32 * MIB;
+/// Bytes of header and records of the smallest segment.
+pub(super) const CONTENT_BYTES_MIN: u64 = FIRST_BYTES - ENCRYPTION_BYTES;
 const SEGMENTS_PER_JOURNAL: u64 = 4;
 /// Zeros that are written between two syncs, so that the syncs of commits do not wait long for them.
 const ZEROS_BYTES: usize = 1024 * 1024;
