@@ -340,7 +340,8 @@ mod tests {
         let mut rows = RowMap::default();
         rows.insert(Row { key: Slice::from(b"key"), value: Some(Slice::from(b"value")) });
         std::thread::scope(|scope| {
-            let writer = scope.spawn(|| (1..60).for_each(|version| tables.add(&rows, version, || 1).unwrap()));
+            let writer =
+                scope.spawn(|| (1..60).for_each(|version| tables.add(&rows, version, || 1).unwrap()));
             while !writer.is_finished() {
                 assert!(tables.list_is_unchanged());
             }

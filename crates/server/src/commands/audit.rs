@@ -104,22 +104,27 @@ pub(crate) fn run(arguments: AuditArguments) -> Result<(), Failure> {
     let filter = Filter { table, principal, event, denied, since };
     let (mut is_shown, mut names) = (false, Names::default());
     let mut keys = Keys { data: data.as_deref(), arguments: &key, opened: None };
+    // One damaged file hides nothing of the others.
+    let mut damaged = Vec::new();
     for file in in_order(&files) {
         let file = as_it_is_now(&file);
         let form = keys.form(&file)?;
-        reader::each(&file, &form, |record| {
+        let read = reader::each(&file, &form, |record| {
             if filter.matches(record) {
                 is_shown = true;
                 output::say(&if json { record.to_string() } else { line(record) });
             } else if !is_shown {
                 names.note(record);
             }
-        })?;
+        });
+        damaged.extend(read.err());
     }
-    if !is_shown {
+    if !is_shown && damaged.is_empty() {
         output::note(&names.advice(&filter));
     }
-    Ok(())
+    let Some(last) = damaged.pop() else { return Ok(()) };
+    damaged.iter().for_each(|fault| output::complain(&fault.to_string()));
+    Err(last)
 }
 
 /// Whether a text is a time as records have it, or the beginning of one.

@@ -14,10 +14,12 @@ use keywright_encryption::{KEYS, Keyring, MasterKey};
 use keywright_store::{Direction, KeyRange, Scan, Snapshot as _, Store as _, Transaction as _};
 use keywright_store_local::{Durability, Files, LocalOptions, LocalStore};
 
+use crate::support::Server;
 use crate::support::dice::{Dice, wanted};
 use crate::support::disk::{Model, Recording};
 use crate::support::in_process::block_on;
 use crate::support::key_streams::{KeyStreams, Keyed};
+use crate::support::raw::Connection;
 use crate::support::strace::{self, Trace};
 
 const FOLDER: &str = "KEYWRIGHT_ENCRYPTED_FOLDER";
@@ -128,6 +130,44 @@ fn no_byte_of_an_encrypted_file_is_encrypted_twice() {
          stream was used twice",
         streams.files, streams.bytes
     );
+}
+
+/// A server whose audit log is in the encrypted folder: rotated, killed, and gone on with.
+#[test]
+fn no_byte_of_an_encrypted_audit_log_is_encrypted_twice() {
+    if !strace::is_allowed("key streams") {
+        return;
+    }
+    let scratch = tempfile::tempdir().unwrap();
+    let (key, data) = (scratch.path().join("key"), scratch.path().join("data"));
+    let made = std::process::Command::new(env!("CARGO_BIN_EXE_keywright"))
+        .args(["encryption", "new-key", "--file", key.to_str().unwrap()])
+        .status();
+    assert!(made.unwrap().success());
+    std::fs::create_dir(&data).unwrap();
+    let log = data.join("audit.log");
+    let mut streams = KeyStreams::default();
+    let mut closed = 0;
+    for signal in ["KILL", "TERM", "KILL"] {
+        let mut recording = Recording::begin(&data);
+        let trace = scratch.path().join("trace");
+        let arguments = ["--audit-data", "all", "--audit-file-kib", "16", "--audit-log"];
+        let folder = ["--data", data.to_str().unwrap(), "--encryption-key-file", key.to_str().unwrap()];
+        let all = [&folder[..], &arguments, &[log.to_str().unwrap()]].concat();
+        let server = Server::under(strace::recorder(&trace), &all).unwrap();
+        let mut connection = Connection::open(&server);
+        for number in 0..150 {
+            connection.call("DescribeTable", format!("{{\"TableName\": \"Tab{number}\"}}").as_bytes());
+        }
+        server.end_under(signal);
+        recording.follow(&Trace::read(&trace));
+        recording.note_key_streams(&mut streams);
+        let names = std::fs::read_dir(&data).unwrap().map(|entry| entry.unwrap().file_name());
+        closed = names.filter(|name| name.to_str().unwrap().starts_with("audit.log.2")).count();
+    }
+    assert_eq!(streams.faults, Vec::<String>::new());
+    assert!(closed > 3, "{closed} files were closed");
+    println!("{} encrypted files, {} bytes, {closed} closed files of the log", streams.files, streams.bytes);
 }
 
 #[test]

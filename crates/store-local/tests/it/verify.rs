@@ -194,6 +194,28 @@ fn each_of_sixty_random_damages_is_named_by_verify_or_harmless() {
     assert!(found > count / 3, "{found}");
 }
 
+#[test]
+fn a_journal_segment_that_lost_all_its_records_is_named() {
+    let (folder, expected, entries) = sample();
+    let mut named = 0;
+    for segment in files(&folder.path().join("journal")) {
+        let name = segment.strip_prefix(folder.path()).unwrap();
+        let damaged = copy(folder.path());
+        let path = damaged.path().join(name);
+        let mut content = fs::read(&path).unwrap();
+        content.truncate(START + 600);
+        fs::write(&path, content).unwrap();
+        let found = verified(damaged.path()).expect("the folder is verified").damaged;
+        if found.is_empty() {
+            read_back(damaged.path(), &expected, &entries).expect("nothing was lost");
+        } else {
+            assert!(found.iter().any(|damage| damage.file == path), "{}: {found:?}", name.display());
+            named += 1;
+        }
+    }
+    assert!(named > 0);
+}
+
 /// The largest table of a folder, and where its blocks of rows begin.
 fn blocks_of_rows(folder: &Path) -> (PathBuf, Vec<usize>) {
     let tables = files(&folder.join("tables").join("tables"));
