@@ -15,6 +15,7 @@ pub mod explain;
 pub mod file;
 pub mod lint;
 pub mod needs;
+pub mod network;
 mod pattern;
 pub mod policies;
 pub mod principal;

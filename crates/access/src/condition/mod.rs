@@ -4,7 +4,6 @@
 //! statements.
 
 mod moment;
-mod network;
 mod operator;
 mod wanted;
 

@@ -9,11 +9,11 @@ use base64::engine::general_purpose::STANDARD;
 use keywright_semantics::number::Number;
 
 use super::moment;
-use super::network::Network;
 use super::operator::{Order, Test};
 use crate::arn::Arn;
 use crate::arn_pattern::ArnPattern;
 use crate::context::Facts;
+use crate::network::Network;
 use crate::template::{Case, Template, Variable, Variables, Wildcards, pieces};
 
 /// A value that a policy wants.

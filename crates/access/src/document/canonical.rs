@@ -18,30 +18,47 @@ const VERSION: &str = "2008-10-17";
 /// The canonical form of a text that is a document; none for one that is no JSON object.
 pub fn canonical(text: &str) -> Option<String> {
     let form = form(&Json::parse(text)?)?;
-    let mut out = String::with_capacity(text.len());
-    write(&form, &mut out);
-    Some(out)
+    let Json::Object(members) = &form else { return None };
+    if members.iter().any(|(name, _)| name == "Version") {
+        return Some(written(&form));
+    }
+    let version = ("Version".to_owned(), Json::Text(VERSION.to_owned()));
+    Some(written(&Json::Object([vec![version], members.clone()].concat())))
+}
+
+/// The same without a version that the text does not name: a document without it is another one than one
+/// with the default.
+pub fn compact(text: &str) -> Option<String> {
+    Some(written(&form(&Json::parse(text)?)?))
+}
+
+fn written(form: &Json) -> String {
+    let mut out = String::new();
+    write(form, &mut out);
+    out
 }
 
 /// Whether two documents are the same but for their spelling. The order of members does not count, that of
-/// lists does.
+/// lists does. A version that is left out is not the same as its default.
 pub fn are_same(one: &str, other: &str) -> bool {
     let form_of = |text| Json::parse(text).as_ref().and_then(form).map(sorted);
     form_of(one).is_some_and(|one| Some(one) == form_of(other))
 }
 
-fn form(document: &Json) -> Option<Json> {
+fn member<'j>(document: &'j Json, name: &str) -> Option<&'j Json> {
     let Json::Object(members) = document else { return None };
-    let member = |name: &str| members.iter().find(|(other, _)| other == name).map(|(_, value)| value);
-    let version = member("Version").cloned().unwrap_or_else(|| Json::Text(VERSION.to_owned()));
-    let statements = match member("Statement")? {
+    members.iter().find(|(other, _)| other == name).map(|(_, value)| value)
+}
+
+fn form(document: &Json) -> Option<Json> {
+    let version = member(document, "Version").map(|version| ("Version".to_owned(), version.clone()));
+    let statements = match member(document, "Statement")? {
         Json::List(list) => list.iter().map(statement).collect(),
         one => vec![statement(one)],
     };
-    let id = member("Id").map(|id| ("Id".to_owned(), id.clone()));
-    let version = ("Version".to_owned(), version);
+    let id = member(document, "Id").map(|id| ("Id".to_owned(), id.clone()));
     let statements = ("Statement".to_owned(), Json::List(statements));
-    Some(Json::Object([Some(version), id, Some(statements)].into_iter().flatten().collect()))
+    Some(Json::Object([version, id, Some(statements)].into_iter().flatten().collect()))
 }
 
 fn statement(statement: &Json) -> Json {

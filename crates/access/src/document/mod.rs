@@ -16,7 +16,7 @@ mod statement;
 
 use crate::action::ActionSet;
 
-pub use canonical::{are_same, canonical};
+pub use canonical::{are_same, canonical, compact};
 pub use fault::DocumentFault;
 pub(crate) use json::Json;
 pub use kind::PolicyKind;

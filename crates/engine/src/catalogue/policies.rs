@@ -25,7 +25,7 @@ pub(crate) struct Policies {
 /// A policy in force. Its fields are stored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct StoredPolicy {
-    /// The document in its canonical form, with users and roles by their ids.
+    /// The document in its compact form, with users and roles by their ids.
     pub text: String,
     /// Milliseconds since 1970 of the change that made it, or more: revisions of one policy rise.
     pub revision_ms: u64,

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use keywright_access::document::{Document, PolicyKind, are_same, canonical};
+use keywright_access::document::{Document, PolicyKind, are_same, canonical, compact};
 use keywright_semantics::error::{Error, ErrorKind};
 use keywright_semantics::messages::{access, resource_policy as messages, table as table_messages};
 use keywright_semantics::request::{
@@ -61,7 +61,7 @@ pub(crate) fn get<S: Store>(
     let mut text = policy.text.clone();
     engine.directory().show_policies(&mut [&mut text]);
     Ok(Response::GetResourcePolicy(GetResourcePolicyOutput {
-        policy: text,
+        policy: canonical(&text).ok_or_else(fault::internal)?,
         revision_id: revision_id(policy.revision_ms),
     }))
 }
@@ -136,7 +136,7 @@ const fn kind(governed: &Governed) -> PolicyKind {
     }
 }
 
-/// The canonical form of a document that may be in force, as it is stored: users and roles by their ids.
+/// The compact form of a document that may be in force, as it is stored: users and roles by their ids.
 fn check<S: Store>(engine: &Engine<S>, policy: &NewPolicy, kind: PolicyKind) -> Result<String, Error> {
     let document = Document::parse(&policy.text, kind);
     let document = document.map_err(|fault| Error::validation(fault.message(kind)))?;
@@ -146,7 +146,7 @@ fn check<S: Store>(engine: &Engine<S>, policy: &NewPolicy, kind: PolicyKind) -> 
     if document.is_public() {
         return Err(Error::validation(access::PUBLIC));
     }
-    let text = canonical(&policy.text).ok_or_else(fault::internal)?;
+    let text = compact(&policy.text).ok_or_else(fault::internal)?;
     Ok(engine.directory().stored_policy(&text))
 }
 

@@ -123,7 +123,9 @@ pub(crate) fn run(arguments: AuditArguments) -> Result<(), Failure> {
         output::note(&names.advice(&filter));
     }
     let Some(last) = damaged.pop() else { return Ok(()) };
-    damaged.iter().for_each(|fault| output::complain(&fault.to_string()));
+    for fault in damaged {
+        output::complain(&fault.to_string());
+    }
     Err(last)
 }
 

@@ -9,7 +9,7 @@ use keywright_engine::{Caller, Engine, Principal};
 use keywright_semantics::error::{Error, ErrorKind};
 use keywright_semantics::messages::auth;
 use keywright_semantics::operation::Operation;
-use keywright_semantics::request::Request;
+use keywright_semantics::request::{Request, malformed_arn};
 use keywright_semantics::response::Response;
 use keywright_semantics::touches::{Action, Touches};
 use keywright_semantics::{event_sources, monitoring, scaling};
@@ -149,7 +149,9 @@ pub(super) fn admit<R: Asked>(
         check_accounts(touches, &caller.namespace.account)?;
     }
     let look = match (&judge, &caller.principal) {
-        (Some(judge), _) => judge.first_look(touches)?,
+        (Some(judge), _) => {
+            judge.first_look(touches).map_err(|denied| malformed_arn(touches).unwrap_or(denied))?
+        }
         (None, Principal::Account | Principal::AccessKey(_)) => Look::Allowed,
         (None, Principal::Limited(_)) => return Err(Error::new(ErrorKind::AccessDenied, auth::NOT_ALLOWED)),
     };

@@ -84,7 +84,7 @@ impl Peer {
     pub(super) fn of_network(context: &RequestContext<'_>) -> Self {
         let header = |name| context.head.headers.get(name).and_then(request_head::visible).map(str::to_owned);
         let tls = context.client.secured().map(|secured| TlsDetails { secured, host: header(HOST) });
-        let ip = context.client.ip.to_canonical().to_string();
+        let ip = context.ip.to_canonical().to_string();
         Self { ip, user_agent: header(USER_AGENT), tls, is_page: false }
     }
 

@@ -1,5 +1,7 @@
 //! What is known of a request once its head is there.
 
+use std::net::IpAddr;
+
 use hyper::http::request::Parts;
 use keywright_wire::sigv4::{CLAIM_HEADERS, SignedRequest};
 
@@ -13,6 +15,8 @@ pub(super) struct RequestContext<'r> {
     /// The headers that authentication reads.
     pub(super) headers: &'r [(&'r str, &'r str)],
     pub(super) client: &'r Client,
+    /// The client's address, which a trusted proxy may have given.
+    pub(super) ip: IpAddr,
 }
 
 impl<'r> RequestContext<'r> {

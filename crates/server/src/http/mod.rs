@@ -3,7 +3,7 @@
 //!
 //! - `service`: what all requests share, and the way of a request in the large; `web_guard`: which requests
 //!   of browsers are admitted; `response`: how an answer is framed.
-//! - `context`: the head of a request. `receive`: a body and who signed it (`auth`, `credentials`,
+//! - `context`: the head of a request, and its client's address (`proxies`). `receive`: a body and who signed it (`auth`, `credentials`,
 //!   `failed_signatures`, `inflate`, and for users and sessions `signers`).
 //! - `admission`: the one place that all requests pass on their way to the engine. `work`: memory
 //!   (`answer_size`), threads, and changes that end (`run_to_completion`).
@@ -56,6 +56,7 @@ pub(crate) mod judgement;
 mod key_check;
 mod monitoring;
 mod own_call;
+pub(crate) mod proxies;
 mod readers;
 mod receive;
 pub(crate) mod request_log;

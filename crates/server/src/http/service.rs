@@ -27,6 +27,7 @@ use super::auth::Authenticator;
 use super::context::{RequestContext, signed_headers};
 use super::failed_signatures::FailedSignatures;
 use super::own_call::OwnCall;
+use super::proxies::TrustedProxies;
 use super::request_log::{Outcome, RequestLog};
 use super::request_metrics::RequestMetrics;
 use super::request_rates::RequestRates;
@@ -77,6 +78,7 @@ pub(crate) struct Service {
     /// Whether requests come by TLS.
     pub(super) is_secure: bool,
     pub(super) web_guard: WebGuard,
+    pub(super) proxies: TrustedProxies,
     pub(super) limits: Limits,
     pub(super) bodies: BodyBudgets,
     pub(super) decoding: Arc<Budget>,
@@ -110,6 +112,7 @@ pub(crate) struct ServiceParts {
     pub(crate) sessions: Option<Sessions>,
     pub(crate) is_secure: bool,
     pub(crate) web_guard: WebGuard,
+    pub(crate) proxies: TrustedProxies,
     pub(crate) limits: Limits,
     pub(crate) rates: RequestRates,
     pub(crate) request_log: Option<RequestLog>,
@@ -134,6 +137,7 @@ impl Service {
             sessions,
             is_secure,
             web_guard,
+            proxies,
             limits,
             rates,
             request_log,
@@ -159,6 +163,7 @@ impl Service {
             sessions: OnceCell::new_with(sessions),
             is_secure,
             web_guard,
+            proxies,
             bodies: BodyBudgets::new(&limits),
             decoding: Budget::new(limits.decode_budget_bytes, wait),
             readers: Semaphore::new(READERS_MAX),
@@ -261,7 +266,8 @@ impl Service {
             return failure(&self.busy(Cause::RequestsPerAddress));
         };
         let headers = signed_headers(head, self.authenticator.verifies());
-        let context = RequestContext { head, fields, headers: &headers, client };
+        let ip = self.proxies.client(client.ip, &head.headers);
+        let context = RequestContext { head, fields, headers: &headers, client, ip };
         trace.audit = if self.audit.is_none() {
             None
         } else {

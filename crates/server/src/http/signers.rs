@@ -117,7 +117,7 @@ impl Service {
     ) -> Circumstances {
         let client = context.map(|context| context.client);
         let peer = Peer {
-            ip: client.map(|client| client.ip),
+            ip: context.map(|context| context.ip),
             is_secure: self.is_secure,
             certificate_subject: client.and_then(|client| client.certificate_subject()).map(str::to_owned),
         };

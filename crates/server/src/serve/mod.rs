@@ -379,8 +379,7 @@ async fn serve(mut config: Config, backend: Backend) -> Result<(), Failure> {
     let audit = audit.within(&database)?;
     apply(access.as_ref(), &authenticator, &database).await?;
     let door = looked_over(&database, authenticator.verifies());
-    let backups = backups(&config);
-    let buckets = Arc::new(Buckets::new(config.buckets.clone()));
+    let (backups, buckets) = (backups(&config), Arc::new(Buckets::new(config.buckets.clone())));
     let targets = Arc::new(targets(&config, &buckets));
     let (deliveries, figures) = (Arc::default(), Arc::<Figures>::default());
 
@@ -397,6 +396,7 @@ async fn serve(mut config: Config, backend: Backend) -> Result<(), Failure> {
         sessions,
         is_secure: tls.is_some(),
         web_guard: config.web_guard,
+        proxies: config.trusted_proxies,
         limits: config.limits,
         rates: RequestRates::new(&config.rates),
         request_log: config.request_log,
@@ -522,16 +522,19 @@ fn model_form(encrypted: Option<EncryptedFolder>) -> Arc<dyn FileForm> {
     }
 }
 
-/// Warns of tables that ask for encryption in a folder that is not encrypted, and of a folder that a command
+/// Warns of tables that ask for encryption in a store that is not encrypted, and of a folder that a command
 /// has left next to it.
 fn warn_of_plain_data(database: &Database) {
-    let Some(folder) = database.folder() else { return };
     let tables = database.engine().map_or(0, |engine| engine.tables_with_key());
-    if tables > 0 && database.encrypted().is_none() {
+    let asking = format!("tables that ask for encryption (SSESpecification): {tables};");
+    if tables > 0 && database.sharing().is_some() {
         tracing::warn!(
-            "{tables} tables ask for encryption (SSESpecification), and the data folder is not encrypted: run \
-             `keywright encryption enable`"
+            "{asking} a shared store has the items as they are, also with --require-encryption: encrypt its disks"
         );
+    }
+    let Some(folder) = database.folder() else { return };
+    if tables > 0 && database.encrypted().is_none() {
+        tracing::warn!("{asking} the data folder is not encrypted: run `keywright encryption enable`");
     }
     if let Some(left) = swap::left_of(folder) {
         tracing::warn!(

@@ -100,6 +100,10 @@ pub(crate) struct ServeArguments {
     /// the names of this machine. Beyond loopback only browsers are checked. Can be repeated
     #[arg(long, value_name = "NAME", env = "KEYWRIGHT_ALLOWED_HOST", value_delimiter = ',')]
     pub(crate) allowed_host: Vec<String>,
+    /// Believe the X-Forwarded-For of proxies at these addresses, such as 10.0.0.0/8: policies and the audit
+    /// log see the address of the client. Can be repeated
+    #[arg(long, value_name = "CIDR", env = "KEYWRIGHT_TRUSTED_PROXY", value_delimiter = ',')]
+    pub(crate) trusted_proxy: Vec<String>,
     #[command(flatten)]
     pub(crate) tls: TlsArguments,
     /// How long a table stays in CREATING, UPDATING or DELETING, in milliseconds [default: 0]

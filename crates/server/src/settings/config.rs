@@ -29,6 +29,7 @@ use super::triggers::{self, TriggerInFile, Triggers};
 use crate::audit::{AuditSettings, DataEvents, LogPlace};
 use crate::clock::{ClockSetting, ManualStart, Pace};
 use crate::connection::hosts::AllowedHosts;
+use crate::http::proxies::TrustedProxies;
 use crate::http::request_log::RequestLog;
 use crate::http::request_rates::AccountRate;
 use crate::http::web_guard::{HostCheck, Origins, WebGuard};
@@ -76,6 +77,7 @@ pub(crate) struct Config {
     pub(crate) session_token_key: Option<PathBuf>,
     /// Which web pages and which `Host` names are admitted.
     pub(crate) web_guard: WebGuard,
+    pub(crate) trusted_proxies: TrustedProxies,
     pub(crate) tls: Option<TlsFiles>,
     pub(crate) throughput: ThroughputConfig,
     pub(crate) clock: ClockSetting,
@@ -166,6 +168,8 @@ struct File {
     cors_origin: Vec<String>,
     #[serde(default, alias = "allowed_host")]
     allowed_host: Vec<String>,
+    #[serde(default, alias = "trusted_proxy")]
+    trusted_proxy: Vec<String>,
     #[serde(alias = "tls_certificate")]
     tls_certificate: Option<PathBuf>,
     #[serde(alias = "tls_key")]
@@ -506,12 +510,14 @@ impl Config {
             AllowedHosts::new(host, &allowed_hosts)?,
             HostCheck::of(host, verifies),
         );
+        let proxies = first_given(arguments.trusted_proxy, std::mem::take(&mut file.trusted_proxy));
         Ok(Self {
             address: SocketAddr::new(host, arguments.port.or(file.port).unwrap_or(DEFAULT_PORT)),
             ready_file: arguments.ready_file.or(file.ready),
             storage,
             scrub,
             web_guard,
+            trusted_proxies: TrustedProxies::new(&proxies)?,
             credentials,
             access,
             session_token_key,

@@ -22,6 +22,23 @@ fn filled(scene: &Scene) {
 }
 
 #[test]
+fn a_server_warns_of_tables_that_ask_for_encryption_in_a_plain_folder() {
+    let scene = Scene::new();
+    let server = scene.plain_server(&[]);
+    let mut connection = Connection::open(&server);
+    create(&mut connection, "Tab");
+    let change = r#"{"TableName": "Tab", "SSESpecification": {"Enabled": true}}"#;
+    assert_eq!(connection.call("UpdateTable", change.as_bytes()).status, 200);
+    drop(connection);
+    assert!(!server.stop_and_read_log().contains("ask for encryption"));
+    let log = scene.plain_server(&[]).stop_and_read_log();
+    assert!(
+        log.contains("tables that ask for encryption (SSESpecification): 1; the data folder is not"),
+        "{log}"
+    );
+}
+
+#[test]
 fn a_folder_and_its_key_must_agree_and_nothing_is_changed_where_they_do_not() {
     let scene = Scene::new();
     filled(&scene);

@@ -342,6 +342,17 @@ fn a_denial_comes_before_every_other_fault_and_only_for_the_denied() {
     for (operation, body, _) in &faulty {
         scene.denied(operation, body);
     }
+    // A malformed ARN names nothing that could be denied.
+    let wrong = format!("arn:aws:dynamodb:{REGION}:{ACCOUNT}:backup/b");
+    for (operation, body, fault) in [
+        ("TagResource", json!({"ResourceArn": "abc", "Tags": []}), "ARNs must start with 'arn:': abc"),
+        ("ListTagsOfResource", json!({"ResourceArn": wrong}), "Provided Arn is not a DynamoDB resource arn"),
+        ("GetResourcePolicy", json!({"ResourceArn": wrong}), "Provided Arn is not a DynamoDB resource arn"),
+        ("GetItem", json!({"TableName": "arn:aws:dynamodb", "Key": key}), "ValidationException"),
+    ] {
+        let answer = scene.ann.call(operation, &body);
+        assert!(answer.text().contains(fault), "{operation} {body}: {}", answer.text());
+    }
     scene.allow(&json!([allowing(&["dynamodb:*"], Value::Null)]));
     for (operation, body, fault) in &faulty {
         let answer = scene.ann.call(operation, body);
@@ -368,6 +379,33 @@ fn a_denial_comes_before_every_other_fault_and_only_for_the_denied() {
     scene.allow(&json!([allowing(&["dynamodb:ListTables"], Value::Null)]));
     let answer = scene.ann.send("DynamoDB_20120810.GetItem", r#"{"TableName": 1}"#);
     assert!(answer.text().contains("SerializationException"), "{}", answer.text());
+}
+
+#[test]
+fn behind_a_trusted_proxy_policies_and_the_audit_log_see_the_client() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("audit.log");
+    let scene = |proxy: &str| {
+        let log = log.to_str().unwrap();
+        let more = ["--trusted-proxy", proxy, "--audit-log", log, "--audit-data", "all"];
+        let mut scene = Scene::new(&more);
+        let here = json!({"IpAddress": {"aws:SourceIp": "203.0.113.0/24"}});
+        scene.allow(&json!([allowing(&["dynamodb:ListTables"], here)]));
+        scene
+    };
+    let mut asked = scene("127.0.0.0/8, 198.51.100.1");
+    let status = |scene: &mut Scene, forwarded: &str| {
+        scene.ann.call_with("ListTables", &json!({}), &[("X-Forwarded-For", forwarded)]).status
+    };
+    assert_eq!(status(&mut asked, "10.0.0.1, 203.0.113.7, 198.51.100.1"), 200);
+    assert_eq!(status(&mut asked, "203.0.113.7, 10.0.0.1"), 400, "anybody can write the first one");
+    assert_eq!(asked.ann.call("ListTables", &json!({})).status, 400);
+    assert!(asked.server.stop());
+    let records = std::fs::read_to_string(&log).unwrap();
+    assert!(records.contains(r#""sourceIPAddress":"203.0.113.7""#), "{records}");
+    std::fs::remove_file(&log).unwrap();
+    let mut distrusting = scene("192.0.2.1");
+    assert_eq!(status(&mut distrusting, "203.0.113.7"), 400);
 }
 
 /// An action and parameters that are wrong.

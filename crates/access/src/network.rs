@@ -6,13 +6,14 @@ use std::net::IpAddr;
 
 /// A range of addresses. Invariant: the prefix is no longer than an address of its family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Network {
+pub struct Network {
     address: IpAddr,
     prefix_bits: u32,
 }
 
 impl Network {
-    pub(crate) fn parse(text: &str) -> Option<Self> {
+    /// Parses an address, or an address and the bits of a prefix, such as `10.0.0.0/8`.
+    pub fn parse(text: &str) -> Option<Self> {
         let (address, prefix) = match text.split_once('/') {
             Some((address, prefix)) => (address, Some(prefix)),
             None => (text, None),
@@ -28,7 +29,7 @@ impl Network {
     }
 
     /// Whether an address is in the range. An IPv4 address within IPv6 is the IPv4 address.
-    pub(crate) fn contains(&self, address: IpAddr) -> bool {
+    pub fn contains(&self, address: IpAddr) -> bool {
         match (self.address, address.to_canonical()) {
             (IpAddr::V4(own), IpAddr::V4(other)) => {
                 let differ = own.to_bits() ^ other.to_bits();
