@@ -3,8 +3,8 @@
 //!
 //! - `service`: what all requests share, and the way of a request in the large; `web_guard`: which requests
 //!   of browsers are admitted; `response`: how an answer is framed.
-//! - `context`: the head of a request, and its client's address (`proxies`). `receive`: a body and who signed it (`auth`, `credentials`,
-//!   `failed_signatures`, `inflate`, and for users and sessions `signers`).
+//! - `context`: the head of a request, and its client's address (`proxies`). `receive`: a body and who signed
+//!   it (`auth`, `credentials`, `failed_signatures`, `inflate`, and for users and sessions `signers`).
 //! - `admission`: the one place that all requests pass on their way to the engine. `work`: memory
 //!   (`answer_size`), threads, and changes that end (`run_to_completion`).
 //! - `judgement`: whether policies allow a request (`rights`); `second_look`: by keys and attributes.
