@@ -47,6 +47,11 @@ impl Table {
         self.replication.iter().flat_map(|group| group.others(self.id))
     }
 
+    /// The tables of its group, itself included; none without one.
+    pub(crate) fn group_tables(&self) -> Vec<TableId> {
+        self.replication.iter().flat_map(Replication::tables).collect()
+    }
+
     /// Whether the table is a replica that is being filled: background work on its group ends that.
     pub(crate) fn is_joining(&self) -> bool {
         self.as_member().is_some_and(|member| member.status == MemberStatus::Creating)

@@ -175,7 +175,10 @@ fn next_wake<S: Store>(engine: &Engine<S>, table: &Table, now_ms: u64) -> NextWa
             if is_followed {
                 at(shard.opened_ms.saturating_add(engine.config().stream_shard_open_ms_max));
             }
-            engine.shard_loads().window_end_ms(table.id, shard.number).into_iter().for_each(&mut at);
+            // The log for replicas keeps its one shard: a window of it is never looked at.
+            if log.purpose != Purpose::Replication {
+                engine.shard_loads().window_end_ms(table.id, shard.number).into_iter().for_each(&mut at);
+            }
         }
         let trim_ms = engine.trim_times().next_ms(table.id).unwrap_or(now_ms);
         at(shard.opened_ms.saturating_add(kept_ms).max(trim_ms));

@@ -11,7 +11,7 @@ use keywright_semantics::limits::INACCESSIBLE_REPLICA_MS;
 use keywright_store::{LogRead, Snapshot, Store};
 
 use super::{Table, table_of};
-use crate::catalogue::{Member, MemberStatus, OtherRows, Replication, TableStatus};
+use crate::catalogue::{Member, MemberStatus, OtherRows, TableStatus};
 use crate::changes::replicated::Way;
 use crate::state::Engine;
 use crate::support::fault;
@@ -116,9 +116,10 @@ async fn part<S: Store>(
         );
         Ok(())
     };
-    let all: Vec<_> = table.replication.iter().flat_map(Replication::tables).collect();
-    engine.catalogue().change_all(&all, &[], || Ok(()), part).await?;
-    engine.shipping().forget_parting(gone);
+    engine.catalogue().change_all(&table.group_tables(), &[], || Ok(()), part).await?;
+    engine.shipping().forget(gone);
+    // A comparison that runs has nothing left to compare with.
+    engine.verifications().forget(gone);
     engine.links().forget(gone);
     Ok(())
 }

@@ -6,11 +6,11 @@ use keywright_semantics::error::Error;
 use keywright_store::{LogRead, Snapshot, Store};
 
 use super::{Table, disassociate, table_of};
-use crate::catalogue::{Member, MemberStatus, OtherRows, Replication, TableStatus};
+use crate::catalogue::{Member, MemberStatus, OtherRows, TableStatus};
 use crate::changes::replicated::Way;
 use crate::state::Engine;
 use crate::support::fault;
-use crate::support::layout::{TableId, log_of};
+use crate::support::layout::log_of;
 use crate::support::wake::NextWake;
 
 /// Ends what is due for a member, and for those that are filled from it.
@@ -70,14 +70,8 @@ async fn end<S: Store>(
         }
         Ok(())
     };
-    let members = group_of(table);
-    engine.catalogue().change_all(&members, &[], || Ok(()), activate).await?;
+    engine.catalogue().change_all(&table.group_tables(), &[], || Ok(()), activate).await?;
     Ok(NextWake { at_ms: Some(now_ms) })
-}
-
-/// The tables of a group.
-fn group_of(table: &Table) -> Vec<TableId> {
-    table.replication.iter().flat_map(Replication::tables).collect()
 }
 
 /// Ends the leaving of a member if it is time, and once the others have what was written to it. Its table is
@@ -106,7 +100,7 @@ async fn leave<S: Store>(
         }
         Ok(())
     };
-    engine.catalogue().change_all(&group_of(table), &[], || Ok(()), remove).await?;
+    engine.catalogue().change_all(&table.group_tables(), &[], || Ok(()), remove).await?;
     engine.shipping().forget(leaver);
     engine.verifications().forget(leaver);
     engine.links().forget(leaver);

@@ -14,7 +14,7 @@ use keywright_semantics::limits::TOMBSTONE_RETENTION_MS;
 use keywright_store::{CommitError, KeyRange, LogRead, Snapshot, Store, Transaction};
 
 use super::{Table, table_of};
-use crate::catalogue::{Begun, Replication, TableGuard};
+use crate::catalogue::{Begun, TableGuard};
 use crate::changes::replicated::{Cursor, Way};
 use crate::state::Engine;
 use crate::state::shipping::Round;
@@ -44,7 +44,7 @@ pub(super) async fn step<S: Store>(
     if now_ms < next_ms {
         return Ok(NextWake { at_ms: Some(next_ms) });
     }
-    let members: Vec<TableId> = table.replication.iter().flat_map(Replication::tables).collect();
+    let members = table.group_tables();
     let floor = sent_before(engine, table, now_ms, &members).await?;
     // Above everything that was committed, or read to be sent, when the floor was.
     let begun = engine.stamps().beginning(now_ms);

@@ -106,7 +106,11 @@ pub(crate) async fn update_table<S: Store>(
     request: &UpdateTable,
 ) -> Result<answer::Response, Error> {
     let scaled = match &request.replicas {
-        Some(ReplicaUpdates::Create(_)) => scaled_writes(engine, namespace, &request.table.name).await?,
+        Some(ReplicaUpdates::Create(settings)) => {
+            let named = (request.table.name.as_str(), settings.region.as_str());
+            let inherited = replicas::inherited(engine, namespace, named).await.map_err(internal)?;
+            ScaledWrites { inherited, ..scaled_writes(engine, namespace, &request.table.name).await? }
+        }
         Some(
             ReplicaUpdates::Update(_) | ReplicaUpdates::Delete { .. } | ReplicaUpdates::Disassociate { .. },
         )
@@ -118,7 +122,7 @@ pub(crate) async fn update_table<S: Store>(
     let response = tables::update::run(engine, namespace, (request, &scaled)).await?;
     if let Some(ReplicaUpdates::Create(settings)) = &request.replicas {
         let named = (request.table.name.as_str(), settings.region.as_str());
-        replicas::inherit(engine, namespace, named).await.map_err(internal)?;
+        replicas::settle_inherited(engine, namespace, named).await.map_err(internal)?;
     }
     Ok(response)
 }

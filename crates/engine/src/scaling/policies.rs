@@ -4,6 +4,7 @@ use keywright_semantics::scaling::fault::Fault;
 use keywright_semantics::scaling::messages;
 use keywright_semantics::scaling::request::{Filter, Named, PutPolicy};
 use keywright_semantics::scaling::response::{PolicyView, Response};
+use keywright_semantics::scaling::target::TargetId;
 use keywright_store::Store;
 
 use super::rows::{self, Becomes, Policy, Target};
@@ -11,6 +12,16 @@ use super::{alarms, capacity, page_of, time};
 use crate::metrics::series::Place;
 use crate::state::Engine;
 use crate::tables::create::uuid;
+
+/// The ARN of a new policy of a target.
+pub(super) fn new_arn<S: Store>(engine: &Engine<S>, (place, id): (&Place, &TargetId), name: &str) -> String {
+    let Place { region, account } = place;
+    let public_id = uuid(engine.env().random_u128());
+    let resource = id.resource_id();
+    format!(
+        "arn:aws:autoscaling:{region}:{account}:scalingPolicy:{public_id}:resource/dynamodb/{resource}:policyName/{name}"
+    )
+}
 
 /// Makes or changes the policy of a target, and its four alarms.
 pub(super) async fn put<S: Store>(
@@ -20,14 +31,7 @@ pub(super) async fn put<S: Store>(
 ) -> Result<Response, Fault> {
     let id = &request.target;
     let names = alarms::new_names(engine, id);
-    let arn = format!(
-        "arn:aws:autoscaling:{}:{}:scalingPolicy:{}:resource/dynamodb/{}:policyName/{}",
-        place.region,
-        place.account,
-        uuid(engine.env().random_u128()),
-        id.resource_id(),
-        request.name
-    );
+    let arn = new_arn(engine, (place, id), &request.name);
     let now_ms = engine.env().now_ms();
     let set = |before: Option<Target>| {
         let mut target = before.ok_or_else(|| Fault::not_found(messages::no_target(id)))?;

@@ -4,6 +4,7 @@
 //! The scaling of writes is the same for all replicas: what one region changes is done in the others too. The
 //! scaling of reads is each replica's own; a new one begins with that of its source.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use keywright_semantics::error::{Error, ErrorKind};
@@ -22,16 +23,18 @@ use keywright_semantics::schema::{BillingMode, IndexKind};
 use keywright_semantics::throttle::Direction;
 use keywright_store::Store;
 
-use super::rows::{self, Target};
+use super::rows::{self, Policy, Target};
 use super::targets::role_arn;
-use super::{policies, targets};
+use super::{alarms, failed, policies, targets};
 use crate::catalogue::names::{index_status_name, status_name};
 use crate::catalogue::{Member, Table};
 use crate::metrics::series::Place;
 use crate::state::Engine;
 use crate::support::env::Namespace;
+use crate::support::fault;
 use crate::tables::create::uuid;
 use crate::tables::describe::replica_status;
+use crate::tables::replicas::InheritedRows;
 
 /// The targets that these operations take, in percent (observed: more than Application Auto Scaling's own).
 const TARGET_PERCENT: std::ops::RangeInclusive<f64> = 10.0..=90.0;
@@ -296,7 +299,7 @@ async fn set<S: Store>(engine: &Engine<S>, place: &Place, id: TargetId, asked: A
         min: Some(asked.bounds.0),
         max: Some(asked.bounds.1),
         suspended: asked.suspended,
-        tags: std::collections::BTreeMap::new(),
+        tags: BTreeMap::new(),
     };
     targets::register(engine, place, request).await?;
     let present = rows::find(engine, place, &id).await?.and_then(|target| target.policy);
@@ -327,22 +330,82 @@ pub(super) async fn follow<S: Store>(
     Ok(())
 }
 
-/// Gives a new replica the scaling of its source.
-pub(super) async fn inherit<S: Store>(
+/// What can scale a table and its indexes.
+fn targets_of(table: &Table) -> Vec<TargetId> {
+    let globals = table.schema.indexes.iter().filter(|index| index.kind == IndexKind::Global);
+    let indexes = std::iter::once(None).chain(globals.map(|index| Some(&index.name)));
+    let both = |index: Option<&String>| {
+        let id = |direction| TargetId { table: table.name.clone(), index: index.cloned(), direction };
+        [id(Direction::Read), id(Direction::Write)]
+    };
+    indexes.flat_map(both).collect()
+}
+
+/// The targets of a new replica, with those of its source that they are made from. A target that is left in
+/// the replica's region from an earlier table is changed once the replica is there.
+pub(super) async fn inherited<S: Store>(
+    engine: &Engine<S>,
+    namespace: &Namespace,
+    (table, region): (&str, &str),
+) -> Result<InheritedRows, Fault> {
+    let Some(source) = engine.catalogue().find(namespace, table) else { return Ok(InheritedRows::default()) };
+    let from = super::place_of(namespace);
+    let to = Place { region: region.to_owned(), ..from.clone() };
+    let mut inherited = InheritedRows::default();
+    for id in targets_of(&source) {
+        let keys = [rows::target_key(&from, &id), rows::target_key(&to, &id)];
+        let [own, there] = &keys;
+        let own = engine.store().get(own).await.map_err(|error| failed(fault::storage(&error)))?;
+        let there = engine.store().get(there).await.map_err(|error| failed(fault::storage(&error)))?;
+        if let (Some(row), None) = (&own, &there) {
+            let own = rows::decode_target(row).ok_or_else(|| failed(fault::internal()))?;
+            let [_, key] = keys.clone();
+            inherited.written.push((key, rows::encode_target(&repeated(engine, &to, own))));
+        }
+        inherited.read.extend(keys.into_iter().zip([own, there]));
+    }
+    Ok(inherited)
+}
+
+/// A target as a new one in another place: with its bounds and its policy, whose alarms background work
+/// makes, and without what is of its own table alone.
+fn repeated<S: Store>(engine: &Engine<S>, to: &Place, own: Target) -> Target {
+    let (id, now_ms) = (own.id(), engine.env().now_ms());
+    let policy = own.policy.map(|policy| Policy {
+        arn: policies::new_arn(engine, (to, &id), &policy.name),
+        created_ms: now_ms,
+        alarms: alarms::new_names(engine, &id),
+        last: None,
+        not_scaled: None,
+        ..policy
+    });
+    Target {
+        account: to.account.clone(),
+        region: to.region.clone(),
+        public_id: format!("{:032x}", engine.env().random_u128()),
+        created_ms: now_ms,
+        tags: BTreeMap::new(),
+        policy,
+        actions: Vec::new(),
+        move_cause: None,
+        change: None,
+        failure: None,
+        ..own
+    }
+}
+
+/// Makes the alarms of a new replica's policies, and its targets where others were left.
+pub(super) async fn settle_inherited<S: Store>(
     engine: &Engine<S>,
     namespace: &Namespace,
     (table, region): (&str, &str),
 ) -> Result<(), Fault> {
     let Some(source) = engine.catalogue().find(namespace, table) else { return Ok(()) };
     let Some(member) = source.replicas().find(|member| member.region == region) else { return Ok(()) };
-    let globals = source.schema.indexes.iter().filter(|index| index.kind == IndexKind::Global);
-    for index in std::iter::once(None).chain(globals.map(|index| Some(&index.name))) {
-        for direction in [Direction::Read, Direction::Write] {
-            let id = TargetId { table: table.to_owned(), index: index.cloned(), direction };
-            let from = super::place_of(namespace);
-            if rows::find(engine, &from, &id).await?.is_some() {
-                mirror(engine, &from, &place_of(member), id).await?;
-            }
+    for id in targets_of(&source) {
+        let from = super::place_of(namespace);
+        if rows::find(engine, &from, &id).await?.is_some() {
+            mirror(engine, &from, &place_of(member), id).await?;
         }
     }
     Ok(())

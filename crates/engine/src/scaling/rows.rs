@@ -282,7 +282,8 @@ fn place_prefix(place: &Place) -> Vec<u8> {
     key
 }
 
-fn target_key(place: &Place, target: &TargetId) -> Bytes {
+/// Where a target is stored.
+pub(super) fn target_key(place: &Place, target: &TargetId) -> Bytes {
     let mut key = place_prefix(place);
     key.extend_from_slice(target.resource_id().as_bytes());
     key.push(0);
@@ -358,6 +359,16 @@ pub(super) async fn each_target_of<S: Store>(
     take: impl FnMut(Target) -> ControlFlow<()> + Send,
 ) -> Result<(), Error> {
     each_target(engine, layout::prefix_range(place_prefix(place)), take).await
+}
+
+/// The target of a row.
+pub(super) fn decode_target(row: &[u8]) -> Option<Target> {
+    decode(row)
+}
+
+/// The row of a target.
+pub(super) fn encode_target(target: &Target) -> Bytes {
+    encode(target)
 }
 
 /// The activity of a row.

@@ -195,11 +195,6 @@ impl Shipping {
         *self.state().partings.entry(table).or_insert(version)
     }
 
-    /// Forgets where a member that has left sends and receives no more.
-    pub(crate) fn forget_parting(&self, table: TableId) {
-        self.state().partings.remove(&table);
-    }
-
     /// Forgets a table.
     pub(crate) fn forget(&self, table: TableId) {
         self.backlogs().forget(table);

@@ -241,17 +241,22 @@ impl Verifications {
         self.state().runs.get_mut(&base)?.take()
     }
 
-    /// Gives a run back after a step.
+    /// Gives a run back after a step, unless its table was forgotten meanwhile.
     pub(crate) fn give_back(&self, base: TableId, run: Run) {
         let mut state = self.state();
+        if !state.runs.contains_key(&base) {
+            return;
+        }
         state.last.insert(base, run.shown.clone());
         state.runs.insert(base, Some(run));
     }
 
-    /// Ends a run.
+    /// Ends a run, unless its table was forgotten meanwhile.
     pub(crate) fn end(&self, base: TableId, shown: Verification) {
         let mut state = self.state();
-        state.runs.remove(&base);
+        if state.runs.remove(&base).is_none() {
+            return;
+        }
         let figure = match shown.verdict() {
             Verdict::Running => None,
             Verdict::Equal | Verdict::Repaired => Some(&mut state.figures.equal),

@@ -19,7 +19,7 @@ use keywright_store::memory::MemoryStore;
 use super::harness::*;
 use super::tables::{Bed, add_index, creation, drop_index, kind, named, nothing, open, plain};
 use crate::EngineConfig;
-use crate::support::env::{Caller, Namespace, Region};
+use crate::support::env::{Caller, Env as _, Namespace, Region};
 
 const VIRGINIA: &str = "us-east-1";
 const IRELAND: &str = "eu-west-1";
@@ -440,4 +440,24 @@ fn a_table_in_no_region_of_the_service_has_no_replicas() {
     block_on(regions.bed.engine.branch(&from, &to)).expect("the region is empty");
     let text = "The table Shop was made by a branch, and tables of branches have no replicas";
     assert_eq!(regions.refusal(OREGON, ReplicaUpdates::Create(settings(IRELAND))), refused(text));
+}
+
+#[test]
+fn background_work_on_a_group_that_is_idle_is_due_about_once_a_second() {
+    let mut regions = shop_in(&[IRELAND]);
+    regions.at(VIRGINIA).put("Shop", item([("pk", s("a"))]));
+    regions.bed.settle();
+    let bed = &regions.bed;
+    // Longer than any window over writes.
+    bed.pass_time(5 * 60_000);
+    bed.settle();
+    let begun_ms = bed.env.now_ms();
+    let mut steps = 0;
+    while bed.env.now_ms() < begun_ms + 60_000 {
+        let wake = block_on(bed.engine.step(bed.env.now_ms()));
+        let at_ms = wake.at_ms.expect("work is due some time");
+        bed.pass_time(at_ms.saturating_sub(bed.env.now_ms()));
+        steps += 1;
+    }
+    assert!((60..300).contains(&steps), "{steps} steps in a minute");
 }

@@ -47,6 +47,7 @@ pub(super) async fn create<S: Store>(
     let (name, public_id) = (source.name.as_str(), uuid(engine.env().random_u128()));
     let (now_ms, public_id) = (moment.now_ms(), public_id.as_str());
     let new = NewReplica { target: &target, settings, key_arn, public_id, now_ms };
+    let cursors = rows_to_read(source);
     let build = |id: TableId, members: &mut [Table], rows: &mut OtherRows| {
         let (mut table, overrides) = new.table(members, id)?;
         let found = members.first_mut().ok_or_else(fault::internal)?;
@@ -69,14 +70,16 @@ pub(super) async fn create<S: Store>(
         };
         // False: the group has other members than those whose records were read.
         let has_joined = join(&mut table, members, rows, &joining)?;
-        has_joined.then_some(table).ok_or_else(|| in_use(messages::REPLICA_CHANGES.to_owned()))
+        let is_whole = has_joined && scaled.inherited.put(rows, cursors.len());
+        is_whole.then_some(table).ok_or_else(|| in_use(messages::REPLICA_CHANGES.to_owned()))
     };
     let permit = || {
         engine.pace().check_presence()?;
         check_room(engine, &target)
     };
     let named = NewName { namespace: &target, name, public_id };
-    let with = (members_of(source), rows_to_read(source));
+    let inherited = scaled.inherited.read.iter().map(|(key, _)| key.clone());
+    let with = (members_of(source), cursors.iter().cloned().chain(inherited).collect::<Vec<_>>());
     let table = engine.catalogue().create_with(named, (&with.0, &with.1), permit, build).await?;
     engine.shipping().note(source.id);
     let now = engine.catalogue().newest(source);

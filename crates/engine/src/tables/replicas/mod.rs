@@ -10,6 +10,7 @@ mod settings;
 
 use std::collections::BTreeSet;
 
+use bytes::Bytes;
 use keywright_semantics::error::{Error, ErrorKind};
 use keywright_semantics::messages::{global as messages, table as table_messages};
 use keywright_semantics::place::GLOBAL_TABLE_REGIONS;
@@ -17,7 +18,7 @@ use keywright_semantics::request::{ReplicaUpdates, TableRef};
 use keywright_semantics::response::Response;
 use keywright_store::Store;
 
-use crate::catalogue::Table;
+use crate::catalogue::{OtherRows, Table};
 use crate::state::Engine;
 use crate::support::env::Namespace;
 use crate::support::layout::TableId;
@@ -33,6 +34,32 @@ pub(crate) struct ScaledWrites {
     pub table: bool,
     /// The indexes whose are.
     pub indexes: BTreeSet<String>,
+    /// What scales a new replica as its source.
+    pub inherited: InheritedRows,
+}
+
+/// Rows that the commit of a new replica writes besides its record, and those that they were made from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct InheritedRows {
+    /// As they were read. If one has changed, the commit does not happen.
+    pub read: Vec<(Bytes, Option<Bytes>)>,
+    pub written: Vec<(Bytes, Bytes)>,
+}
+
+impl InheritedRows {
+    /// Writes the rows, if those that they were made from stand in `rows` from this place on as they were
+    /// read.
+    #[must_use]
+    fn put(&self, rows: &mut OtherRows, place: usize) -> bool {
+        let mut read = (place..).zip(&self.read);
+        if !read.all(|(place, (_, before))| rows.found(place) == before.as_ref()) {
+            return false;
+        }
+        for (key, row) in &self.written {
+            rows.put(key.clone(), row.clone());
+        }
+        true
+    }
 }
 
 /// Executes an UpdateTable that changes replicas.
