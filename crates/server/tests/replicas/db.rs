@@ -16,10 +16,15 @@ pub(crate) const TABLE: &str = "Carts";
 /// Longer than anything here takes.
 pub(crate) const LONG: Duration = Duration::from_mins(2);
 
+/// The path of a clock that stands.
+const CLOCK: &str = "/_keywright/clock";
+
 /// A connection that signs for one region.
 pub(crate) struct Db {
     stream: BufReader<TcpStream>,
     pub(crate) region: &'static str,
+    /// By how much each look of a wait moves the server's clock: one that stands lets nothing come true.
+    moves_ms: u64,
 }
 
 impl Db {
@@ -31,7 +36,25 @@ impl Db {
         let stream = TcpStream::connect(address)?;
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(LONG))?;
-        Ok(Self { stream: BufReader::new(stream), region })
+        Ok(Self { stream: BufReader::new(stream), region, moves_ms: 0 })
+    }
+
+    /// The same at a server whose clock stands: waits move it.
+    pub(crate) fn moving(server: &Server, region: &'static str, moves_ms: u64) -> Self {
+        Self { moves_ms, ..Self::of(server, region) }
+    }
+
+    /// Moves a clock that stands, with all work that is due on the way.
+    pub(crate) fn advance(&mut self, ms: u64) {
+        self.own(CLOCK, &json!({"advance-ms": ms}));
+    }
+
+    /// Waits a moment, of the server's clock if that stands.
+    fn pause(&mut self) {
+        if self.moves_ms > 0 {
+            self.advance(self.moves_ms);
+        }
+        std::thread::sleep(Duration::from_millis(10));
     }
 
     /// Sends a request; a fault means that its outcome is unknown.
@@ -42,7 +65,7 @@ impl Db {
             "POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-amz-json-1.0\r\n\
              X-Keywright: {}\r\nX-Amz-Target: {target}\r\nX-Amz-Date: {DATE}\r\n\
              Authorization: {authorization}\r\nContent-Length: {}\r\n\r\n{body}",
-            "simulation",
+            if path == CLOCK { "clock" } else { "simulation" },
             body.len()
         );
         self.stream.get_mut().write_all(request.as_bytes())?;
@@ -131,7 +154,7 @@ impl Db {
         let begun = Instant::now();
         while !is_so(self) {
             assert!(begun.elapsed() < LONG, "{what} does not come true in {}", self.region);
-            std::thread::sleep(Duration::from_millis(10));
+            self.pause();
         }
     }
 
@@ -178,7 +201,7 @@ impl Db {
         let begun = Instant::now();
         while found["verdict"] == "running" {
             assert!(begun.elapsed() < LONG, "the comparison does not end: {found}");
-            std::thread::sleep(Duration::from_millis(20));
+            self.pause();
             found = self.own(path, &json!({"verification": table}));
         }
         found
@@ -188,6 +211,14 @@ impl Db {
         let found = self.verify(table);
         assert_eq!(found["verdict"], "equal", "{found}");
         found
+    }
+
+    /// What `keywright global status` knows of the only replica of a table.
+    pub(crate) fn standing(&mut self, table: &str) -> Value {
+        let mut found = self.own("/_keywright/global-tables", &json!({"table": table}));
+        let replicas = found["tables"][0]["replicas"].take();
+        assert_eq!(replicas.as_array().map(Vec::len), Some(1), "{found}");
+        replicas[0].clone()
     }
 
     pub(crate) fn simulate(&mut self, simulation: &Value) {

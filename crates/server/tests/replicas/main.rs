@@ -4,10 +4,12 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on stops")]
 #![allow(clippy::disallowed_methods, reason = "the server has the real time")]
 
+mod backlog;
 mod db;
 mod full_disk;
 mod growth;
 mod kills;
+mod rejoin;
 #[path = "../support/mod.rs"]
 mod support;
 mod verify;
