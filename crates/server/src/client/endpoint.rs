@@ -133,6 +133,11 @@ impl Credentials {
         Self { access_key_id, secret_access_key, session_token, client_certificate, client_key, region }
     }
 
+    /// The same in this region, if there is one.
+    pub(crate) fn in_region(self, region: Option<String>) -> Self {
+        Self { region: region.or(self.region), ..self }
+    }
+
     /// Whether connections with TLS show a certificate.
     pub(crate) const fn has_certificate(&self) -> bool {
         self.client_certificate.is_some()

@@ -7,9 +7,10 @@ use super::definition;
 use super::extent::Extent;
 use super::follow::compare::{Differences, compare};
 use super::follow::progress::Progress;
-use super::follow::{Follower, Sides, Stream, Until, follow, stream_of};
-use super::show::Show;
+use super::follow::{Follower, Interruption, Sides, Until, follow};
+use super::show::{Purpose, Show};
 use super::side::{Side, identity};
+use super::source_stream::{Missing, refuse_itself, stream};
 use super::state_file::StateFile;
 use super::target_table::{self, Begun};
 use crate::client::endpoint::{Client, block_on};
@@ -32,13 +33,6 @@ pub(super) struct Choices {
     pub(super) extent: Extent,
 }
 
-/// What to do about a source without a stream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Missing {
-    Refuse,
-    TurnOn,
-}
-
 /// Whether both sides are compared at the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Comparison {
@@ -56,11 +50,12 @@ async fn migrate(source: &Side, target: &Side, state: &StateFile, choices: Choic
     let record = state.read()?;
     let begun = Begun::read(record.as_ref());
     let (mut at_source, mut at_target) = (source.connect().await?, target.connect().await?);
-    refuse_itself(source, target)?;
+    refuse_itself(source, target, "--as")?;
     target_table::check(&mut at_target, target, &begun).await?;
     let description = source.describe_source(&mut at_source).await?;
     check_source(record.as_ref(), &description)?;
-    let (stream, description) = stream(&mut at_source, source, choices, description).await?;
+    let asked = (choices.stream, choices.extent);
+    let (stream, description) = stream(&mut at_source, source, asked, description).await?;
     let mut definition = definition::of_description(&description)?;
     let untold = match time_to_live(&mut at_source, source).await? {
         TimeToLive::Known(attribute) => {
@@ -101,7 +96,7 @@ async fn migrate(source: &Side, target: &Side, state: &StateFile, choices: Choic
     let created = Begun::Created(target_table::create(&mut at_target, target, &definition).await?);
     record(&created, &progress)?;
     let keep = |progress: &Progress| record(&created, progress);
-    let show = Show::new(source, choices.until);
+    let show = Show::new(source, Purpose::Migration, choices.until);
     let sides = Sides {
         source,
         target,
@@ -141,7 +136,7 @@ async fn end(
     target: &Side,
     keys: &[keywright_semantics::schema::KeyAttribute],
 ) -> Result<(), Failure> {
-    follow(follower, choices.until).await?;
+    follow(follower, choices.until).await.map_err(refused)?;
     if choices.comparison == Comparison::LeftOut {
         return Ok(());
     }
@@ -150,7 +145,7 @@ async fn end(
         if found.ranges.is_empty() {
             break;
         }
-        follow(follower, choices.until).await?;
+        follow(follower, choices.until).await.map_err(refused)?;
         found = compare(source, target, keys, choices.segments).await?;
     }
     if found.ranges.is_empty() {
@@ -158,6 +153,17 @@ async fn end(
         return Ok(());
     }
     Err(differing(&found, source))
+}
+
+/// What a migration says of its end: changes that are lost it does not look for.
+fn refused(interruption: Interruption) -> Failure {
+    match interruption {
+        Interruption::Failed(failure) => failure,
+        Interruption::Lost(reason) => Failure::new(format!(
+            "the migration cannot go on from its place in the source's stream: {reason}, so that changes are lost"
+        ))
+        .advising("delete the target table and the state file, and begin again"),
+    }
 }
 
 fn differing(found: &Differences, source: &Side) -> Failure {
@@ -173,45 +179,6 @@ fn differing(found: &Differences, source: &Side) -> Failure {
         "stop what writes to {} and to the target, then run the same command again",
         source.table
     ))
-}
-
-/// The source's stream; `None` if it is to be turned on and this is only shown.
-async fn stream(
-    client: &mut Client,
-    source: &Side,
-    choices: Choices,
-    description: Json,
-) -> Result<(Option<Stream>, Json), Failure> {
-    let is_on = description.at(&["Table", "StreamSpecification", "StreamEnabled"]).and_then(Json::as_bool);
-    if is_on == Some(true) || choices.stream == Missing::Refuse {
-        return Ok((Some(stream_of(&description, &source.table)?), description));
-    }
-    if choices.extent == Extent::Shown {
-        output::note(&format!("{}: turn its stream on, with new and old images", source.table));
-        return Ok((None, description));
-    }
-    let specification = Json::object([
-        ("StreamEnabled", Json::Bool(true)),
-        ("StreamViewType", Json::text("NEW_AND_OLD_IMAGES")),
-    ]);
-    let request =
-        Json::object([("TableName", Json::text(&source.table)), ("StreamSpecification", specification)]);
-    client.ask("UpdateTable", &request).await?;
-    table::wait_until_active(client, &source.table).await?;
-    output::note(&format!("{}: turned its stream on; it stays on", source.table));
-    let description = source.describe_source(client).await?;
-    Ok((Some(stream_of(&description, &source.table)?), description))
-}
-
-fn refuse_itself(source: &Side, target: &Side) -> Result<(), Failure> {
-    let is_same = source.endpoint == target.endpoint
-        && source.table == target.table
-        && source.region()? == target.region()?;
-    if !is_same {
-        return Ok(());
-    }
-    Err(Failure::new(format!("{} is both the source and the target", source.shown()?))
-        .advising("name another endpoint with --endpoint, or another table with --as"))
 }
 
 /// Refuses a source that is another table than the one that the migration began with.

@@ -1,16 +1,17 @@
 //! `keywright migrate`: brings tables of other databases to an endpoint, with their keys, indexes and items.
+//! `keywright replicate`: a table follows another one for good.
 //!
 //! - `from`: what `--from` names; `definition`: the table to create; `side`: a table at an endpoint;
 //!   `state_file`: how far a migration has come; `target_table`: the table that it fills, by `writes`.
-//! - `follow`: a table in use, copied and followed. `live`: the command on top of it;
-//!   `show`: what it says meanwhile.
+//! - `follow`: a table in use, copied and followed; `source_stream`: what it is followed by. `live` and
+//!   `replicate`: the commands on top of it; `show`: what they say meanwhile.
 //! - `file`: database files of DynamoDB Local and dynoxide. `export`: exports of the service and increments.
 //!
 //! Every migration goes over public APIs, says what it will do, and goes on where it was stopped. It writes
 //! only into tables that it created.
 //!
-//! Layers: definition, extent, from, side, state_file, writes < target_table < follow < show <
-//! export, file, live
+//! Layers: definition, extent, from, side, state_file, writes < target_table < follow < show, source_stream <
+//! export, file, live, replicate
 
 #![expect(clippy::doc_markdown, reason = "the order of layers names modules")]
 
@@ -21,8 +22,11 @@ mod file;
 mod follow;
 mod from;
 mod live;
+mod replicate;
 mod show;
 mod side;
+mod source_credentials;
+mod source_stream;
 mod state_file;
 mod target_table;
 mod writes;
@@ -35,22 +39,20 @@ use clap::builder::RangedU64ValueParser;
 use self::definition::KeyArgument;
 use self::extent::Extent;
 use self::from::From;
-use self::live::{Choices, Comparison, Missing};
-use self::side::{Side, region_of_host};
+use self::live::{Choices, Comparison};
+use self::side::Side;
+use self::source_credentials::SourceCredentials;
+use self::source_stream::Missing;
 use self::state_file::StateFile;
-use crate::client::aws_settings::{named_endpoint, profile_keys};
+use crate::client::aws_settings::named_endpoint;
 use crate::client::confirm::confirm;
 use crate::client::endpoint::{Credentials, Endpoint};
-use crate::client::endpoint_url;
 use crate::process::failure::Failure;
 use crate::settings::s3::S3Arguments;
 
 /// Segments of the Scan, unless the command line says otherwise, and at most.
 const SEGMENTS: &str = "4";
 const SEGMENTS_MAX: u64 = 64;
-
-/// The access key of an endpoint that verifies none.
-const ANY_KEY: &str = "local";
 
 /// Migrate tables from another database to an endpoint
 ///
@@ -114,53 +116,7 @@ pub(crate) struct MigrateArguments {
     s3: S3Arguments,
 }
 
-/// Credentials and region of the source. Each falls back to the AWS variable that the target's flag reads.
-#[derive(Debug, Args)]
-#[expect(clippy::struct_field_names, reason = "the names are those of the flags")]
-struct SourceCredentials {
-    /// Sign requests to the source with the keys and region of this profile of the AWS CLI
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["from_access_key_id", "from_region"])]
-    from_profile: Option<String>,
-    /// Sign requests to the source with this access key; its secret and session token are read from
-    /// KEYWRIGHT_FROM_SECRET_ACCESS_KEY and KEYWRIGHT_FROM_SESSION_TOKEN [default: AWS_ACCESS_KEY_ID with
-    /// AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN]
-    #[arg(long, value_name = "ID", env = "KEYWRIGHT_FROM_ACCESS_KEY_ID")]
-    from_access_key_id: Option<String>,
-    /// The region of the source [default: that of the service's host, AWS_REGION, AWS_DEFAULT_REGION, or
-    /// that of the profile]
-    #[arg(long, value_name = "NAME", env = "KEYWRIGHT_FROM_REGION", value_parser = endpoint_url::region)]
-    from_region: Option<String>,
-}
-
-impl SourceCredentials {
-    fn credentials(&self, endpoint: &Endpoint) -> Result<Credentials, Failure> {
-        let of_host = || region_of_host(&endpoint.host).map(str::to_owned);
-        let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-        let pair = |id: Option<String>, secret: Option<String>| match (id, secret) {
-            (Some(id), Some(secret)) => Some((id, secret)),
-            _ => None,
-        };
-        if let Some(name) = &self.from_profile {
-            let own = profile_keys("--from-profile", name)?;
-            let keys = pair(own.access_key_id, own.secret_access_key).ok_or_else(|| {
-                Failure::new(format!("the profile {name} has no aws_access_key_id and aws_secret_access_key"))
-                    .advising("name another one with --from-profile")
-            })?;
-            return Ok(Credentials::new(keys, own.session_token, of_host().or(own.region)));
-        }
-        let region = self.from_region.clone().or_else(of_host);
-        if let Some(id) = &self.from_access_key_id {
-            let secret = set("KEYWRIGHT_FROM_SECRET_ACCESS_KEY").ok_or_else(|| {
-                Failure::new("the access key of the source has no secret")
-                    .advising("set KEYWRIGHT_FROM_SECRET_ACCESS_KEY")
-            })?;
-            return Ok(Credentials::new((id.clone(), secret), set("KEYWRIGHT_FROM_SESSION_TOKEN"), region));
-        }
-        let keys = pair(set("AWS_ACCESS_KEY_ID"), set("AWS_SECRET_ACCESS_KEY"));
-        let keys = keys.unwrap_or_else(|| (ANY_KEY.to_owned(), ANY_KEY.to_owned()));
-        Ok(Credentials::new(keys, set("AWS_SESSION_TOKEN"), region))
-    }
-}
+pub(crate) use self::replicate::{ReplicateArguments, run as replicate};
 
 pub(crate) fn run(arguments: &MigrateArguments) -> Result<(), Failure> {
     let target = named_endpoint(arguments.endpoint.as_ref())?;

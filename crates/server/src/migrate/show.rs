@@ -12,9 +12,17 @@ use crate::process::output;
 /// The time between two lines about the same.
 const LINE_EVERY: Duration = Duration::from_secs(5);
 
+/// What a table is followed for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    Migration,
+    Replication,
+}
+
 /// Shows what goes on.
 pub(super) struct Show<'s> {
     source: &'s Side,
+    purpose: Purpose,
     until: Until,
     spinner: RefCell<Option<Spinner>>,
     has_scanned: Cell<bool>,
@@ -22,9 +30,10 @@ pub(super) struct Show<'s> {
 }
 
 impl<'s> Show<'s> {
-    pub(super) fn new(source: &'s Side, until: Until) -> Self {
+    pub(super) fn new(source: &'s Side, purpose: Purpose, until: Until) -> Self {
         Self {
             source,
+            purpose,
             until,
             spinner: RefCell::new(Some(Spinner::new())),
             has_scanned: Cell::new(false),
@@ -47,14 +56,18 @@ impl<'s> Show<'s> {
                     output::note(&format!("{table}: {items} items are copied; its stream is followed"));
                 }
             }
+            Event::Removed { items } => {
+                output::note(&format!("{table}: {items} items are removed that it does not have any more"));
+            }
             Event::Applied { changes, lag_ms } => self.say_at_times(&applied(table, changes, lag_ms)),
             Event::CaughtUp { changes, is_quiet } => {
-                let next = match (self.until, is_quiet) {
-                    (Until::CaughtUp, true) => "",
-                    (Until::CaughtUp, false) => ". It ends once the writers of the source have stopped",
-                    (Until::Stopped, _) => {
+                let next = match (self.until, self.purpose, is_quiet) {
+                    (Until::CaughtUp, _, true) => "",
+                    (Until::CaughtUp, _, false) => ". It ends once the writers of the source have stopped",
+                    (Until::Stopped, Purpose::Migration, _) => {
                         ". To end: stop the writers of the source, Ctrl-C, and the same command with --cutover"
                     }
+                    (Until::Stopped, Purpose::Replication, _) => ". It follows until Ctrl-C",
                 };
                 let seconds = NEAR_MS / 1000;
                 output::note(&format!(

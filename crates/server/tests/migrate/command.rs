@@ -5,11 +5,14 @@ use std::process::{Child, Command, Output, Stdio};
 
 use crate::support::without_aws_settings;
 
-/// `keywright migrate` in a folder.
+/// `keywright migrate` in a folder, or another command that arguments begin with.
 pub(crate) fn command(folder: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_keywright"));
     without_aws_settings(&mut command);
-    command.current_dir(folder).arg("migrate").args(arguments).stdin(Stdio::null());
+    if arguments.first().is_some_and(|first| first.starts_with("--")) {
+        command.arg("migrate");
+    }
+    command.current_dir(folder).args(arguments).stdin(Stdio::null());
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }

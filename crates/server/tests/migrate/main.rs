@@ -13,6 +13,7 @@ mod kills;
 mod late_pages;
 mod live;
 mod refusals;
+mod replications;
 #[path = "../support/mod.rs"]
 mod support;
 mod writers;

@@ -8,7 +8,11 @@ use super::super::side::Side;
 use super::progress::{Progress, Segment};
 use super::shards::Stream;
 use super::tombstones::Tombstones;
+use crate::client::endpoint::Refusal;
 use crate::process::failure::Failure;
+
+/// What the source answers to a place whose records it has trimmed.
+const TRIMMED: &str = "TrimmedDataAccessException";
 
 /// Notes the progress so that it outlives the process.
 pub(crate) type Keep<'f> = &'f dyn Fn(&Progress) -> Result<(), Failure>;
@@ -26,6 +30,29 @@ pub(crate) enum Until {
     Stopped,
 }
 
+/// Why a follower ends before it is stopped.
+#[derive(Debug)]
+pub(crate) enum Interruption {
+    /// The stream has no longer what comes after its place, for this reason: changes are lost.
+    Lost(String),
+    Failed(Failure),
+}
+
+impl From<Failure> for Interruption {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(failure)
+    }
+}
+
+impl From<Refusal> for Interruption {
+    fn from(refusal: Refusal) -> Self {
+        if refusal.kind == TRIMMED {
+            return Self::Lost("the source has trimmed its stream beyond it".to_owned());
+        }
+        Self::Failed(refusal.into())
+    }
+}
+
 /// What is going on, for the person who waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
@@ -33,6 +60,8 @@ pub(crate) enum Event {
     Copied { items: u64, of: u64 },
     /// The Scan has ended.
     Scanned { items: u64 },
+    /// So many items of the target were removed that the source does not have.
+    Removed { items: u64 },
     /// Changes were applied, so many in all; the last was so long ago at the source.
     Applied { changes: u64, lag_ms: u64 },
     /// Everything is copied, and the last changes were applied within [`NEAR_MS`]. If it is quiet, the stream
@@ -94,7 +123,13 @@ impl<'f> Follower<'f> {
     }
 
     pub(super) fn is_scanned(&self) -> bool {
-        self.progress.borrow().segments.iter().all(Segment::is_done)
+        let progress = self.progress.borrow();
+        progress.segments.iter().chain(&progress.sweep).all(Segment::is_done)
+    }
+
+    /// Whether the target may have had items at the beginning.
+    pub(super) fn is_onto_items(&self) -> bool {
+        self.progress.borrow().is_onto_items()
     }
 
     pub(super) fn copied(&self) -> u64 {

@@ -1,5 +1,6 @@
 //! Follows a table at an endpoint: copies its items while they are written, then every change, into a table
-//! that nothing else writes. It uses the public API of both sides.
+//! that nothing else writes. It uses the public API of both sides. A migration follows until it is closed, a
+//! replication for good.
 //!
 //! What is read and written, in this order:
 //!
@@ -27,7 +28,18 @@
 //! - **A position is noted after its records are applied**, with a sync. A shard that was begun at its tip
 //!   and has shown no record has no number to note: a process that goes on reads it from its beginning,
 //!   which repeats up to a day of records and loses nothing.
-//! - **What the source has trimmed** beyond a position cannot be followed: [`stream`] refuses to go on.
+//! - **What the source has trimmed** beyond a position cannot be followed: [`stream`] refuses to go on, and
+//!   the caller may begin anew onto the items that are there.
+//!
+//! Onto a target with items ([`Progress::onto_items`](progress::Progress::onto_items)) three things differ:
+//!
+//! - A page of the Scan is put without a condition, except the items that the stream has changed since the
+//!   page was begun: any change is noted as a delete otherwise is. A page that is read after a change was
+//!   applied has the item as that change left it, or later.
+//! - Then keys of the target are looked up at the source, and those that are not there are deleted
+//!   ([`sweep`]), except those that the stream has changed since the page of keys was begun.
+//! - So each item ends as its last record says, or as the Scan saw it, and an item that is at the target only
+//!   is gone, whether its delete was among the records that are lost, or it was never at the source.
 //!
 //! One thing is out of reach of both sides' API: a write whose connection broke, or whose process was
 //! killed, and that the target executes much later, after newer ones. The comparison at the end finds it
@@ -36,7 +48,7 @@
 //! It knows neither the command line nor the file in which the progress is kept. A bridge between tables that
 //! are both written needs a rule for conflicts on top of it.
 //!
-//! Layers: tombstones, progress < shards, compare < follower < scan, stream
+//! Layers: tombstones, progress < shards, compare < follower < scan, sweep, stream
 
 pub(crate) mod compare;
 mod follower;
@@ -44,17 +56,21 @@ pub(crate) mod progress;
 mod scan;
 mod shards;
 mod stream;
+mod sweep;
 mod tombstones;
 
-use crate::process::failure::Failure;
-
-pub(crate) use self::follower::{Event, Follower, NEAR_MS, Sides, Until};
+pub(crate) use self::follower::{Event, Follower, Interruption, NEAR_MS, Sides, Until};
 pub(crate) use self::shards::{Stream, stream_of};
 
 /// Copies and follows.
-pub(crate) async fn follow(follower: &Follower<'_>, until: Until) -> Result<(), Failure> {
+pub(crate) async fn follow(follower: &Follower<'_>, until: Until) -> Result<(), Interruption> {
     // The positions first: the Scan must see everything that they leave out.
     let reader = stream::Reader::open(follower).await?;
-    tokio::try_join!(scan::run(follower), reader.run(until))?;
+    let copied = async {
+        scan::run(follower).await?;
+        sweep::run(follower).await?;
+        Ok::<(), Interruption>(())
+    };
+    tokio::try_join!(copied, reader.run(until))?;
     Ok(())
 }

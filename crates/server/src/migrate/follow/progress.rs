@@ -59,31 +59,47 @@ pub(crate) struct Progress {
     /// Records that were applied; those that came twice are counted twice.
     pub(crate) changes: u64,
     pub(crate) segments: Vec<Segment>,
+    /// Segments of the target, whose items that the source does not have are removed. None if the target was
+    /// empty at the beginning.
+    pub(crate) sweep: Vec<Segment>,
 }
 
 impl Progress {
-    /// Nothing done, with so many segments.
+    /// Nothing done, with so many segments. The target is empty.
     pub(crate) fn new(segments: usize) -> Self {
         let segment = Segment { items: 0, cursor: Cursor::Beginning };
-        Self { shards: BTreeMap::new(), read_ms: 0, changes: 0, segments: vec![segment; segments] }
+        Self {
+            shards: BTreeMap::new(),
+            read_ms: 0,
+            changes: 0,
+            segments: vec![segment; segments],
+            sweep: Vec::new(),
+        }
+    }
+
+    /// Nothing done, and the target may have any items.
+    pub(crate) fn onto_items(segments: usize) -> Self {
+        let new = Self::new(segments);
+        Self { sweep: new.segments.clone(), ..new }
+    }
+
+    /// Whether the target may have had items at the beginning.
+    pub(super) const fn is_onto_items(&self) -> bool {
+        !self.sweep.is_empty()
     }
 
     pub(crate) fn json(&self) -> Json {
         let shards = self.shards.iter().map(|(id, shard)| (id.as_str(), shard_json(shard)));
-        let segments = self.segments.iter().map(|segment| {
-            let cursor = match &segment.cursor {
-                Cursor::Beginning => Json::Null,
-                Cursor::After(key) => key.clone(),
-                Cursor::End => Json::text("end"),
-            };
-            Json::object([("items", Json::number(segment.items)), ("after", cursor)])
-        });
-        Json::object([
+        let mut json = Json::object([
             ("shards", Json::object(shards)),
             ("readMs", Json::number(self.read_ms)),
             ("changes", Json::number(self.changes)),
-            ("segments", Json::List(segments.collect())),
-        ])
+            ("segments", segments_json(&self.segments)),
+        ]);
+        if self.is_onto_items() {
+            json.set("sweep", segments_json(&self.sweep));
+        }
+        json
     }
 
     /// Reads what `json` wrote.
@@ -94,21 +110,38 @@ impl Progress {
         };
         let number = |name: &str| part(name).map(|number| number.as_u64().unwrap_or_default());
         let shards = part("shards")?.members().iter().map(|(id, shard)| (id.clone(), read_shard(shard)));
-        let segments = part("segments")?.elements().iter().map(|segment| Segment {
-            items: segment.get("items").and_then(Json::as_u64).unwrap_or_default(),
-            cursor: match segment.get("after") {
-                None | Some(Json::Null) => Cursor::Beginning,
-                Some(Json::Object(key)) => Cursor::After(Json::Object(key.clone())),
-                Some(_) => Cursor::End,
-            },
-        });
         Ok(Self {
             shards: shards.collect(),
             read_ms: number("readMs")?,
             changes: number("changes")?,
-            segments: segments.collect(),
+            segments: read_segments(part("segments")?),
+            sweep: json.get("sweep").map(read_segments).unwrap_or_default(),
         })
     }
+}
+
+fn segments_json(segments: &[Segment]) -> Json {
+    let segments = segments.iter().map(|segment| {
+        let cursor = match &segment.cursor {
+            Cursor::Beginning => Json::Null,
+            Cursor::After(key) => key.clone(),
+            Cursor::End => Json::text("end"),
+        };
+        Json::object([("items", Json::number(segment.items)), ("after", cursor)])
+    });
+    Json::List(segments.collect())
+}
+
+fn read_segments(json: &Json) -> Vec<Segment> {
+    let segment = |segment: &Json| Segment {
+        items: segment.get("items").and_then(Json::as_u64).unwrap_or_default(),
+        cursor: match segment.get("after") {
+            None | Some(Json::Null) => Cursor::Beginning,
+            Some(Json::Object(key)) => Cursor::After(Json::Object(key.clone())),
+            Some(_) => Cursor::End,
+        },
+    };
+    json.elements().iter().map(segment).collect()
 }
 
 fn shard_json(shard: &Shard) -> Json {
@@ -158,9 +191,12 @@ mod tests {
                 Segment { items: 5, cursor: Cursor::After(key) },
                 Segment { items: 9, cursor: Cursor::End },
             ],
+            sweep: Vec::new(),
         };
-        let again = Progress::read(&Json::parse(&progress.json().compact()).unwrap());
-        assert_eq!(again, Ok(progress));
+        let again = |progress: &Progress| Progress::read(&Json::parse(&progress.json().compact()).unwrap());
+        assert_eq!(again(&progress), Ok(progress.clone()));
+        let onto = Progress { sweep: progress.segments.clone(), ..progress };
+        assert_eq!(again(&onto), Ok(onto));
         assert!(Progress::read(&Json::object([])).is_err());
     }
 }

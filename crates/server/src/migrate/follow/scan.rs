@@ -82,11 +82,25 @@ async fn one_page(
 }
 
 async fn write(follower: &Follower<'_>, writer: &mut Client, items: &[Item]) -> Result<(), Failure> {
+    if follower.is_onto_items() {
+        return replace(follower, writer, items).await;
+    }
     for item in items {
         let _put = follower.tombstones.put_under_way().await;
         if !follower.tombstones.stands(&key_text(&follower.keys, item)) {
             put::new_item(writer, &follower.target.table, &follower.keys, item).await?;
         }
+    }
+    Ok(())
+}
+
+/// Puts items over those that are there, except what the stream has changed since their page was begun.
+async fn replace(follower: &Follower<'_>, writer: &mut Client, items: &[Item]) -> Result<(), Failure> {
+    for part in items.chunks(put::BATCH_ITEMS_MAX) {
+        let _puts = follower.tombstones.put_under_way().await;
+        let is_current = |item: &&Item| !follower.tombstones.stands(&key_text(&follower.keys, item));
+        let current: Vec<Item> = part.iter().filter(is_current).cloned().collect();
+        put::batch(writer, &follower.target.table, &follower.keys, &current).await?;
     }
     Ok(())
 }

@@ -7,10 +7,10 @@ use std::time::Duration;
 use futures_util::future::try_join_all;
 
 use super::super::writes::{self, Change, last_of_each};
-use super::follower::{Event, Follower, NEAR_MS, Until};
+use super::follower::{Event, Follower, Interruption, NEAR_MS, Until};
 use super::progress::{Place, Progress, Shard};
 use super::shards::{self, Batch, Described, Start};
-use crate::client::endpoint::{Client, Refusal};
+use crate::client::endpoint::Client;
 use crate::process::environment::{instant, now};
 use crate::process::failure::Failure;
 
@@ -34,7 +34,6 @@ const NOTE_EVERY_MS: u64 = 60_000;
 const ROUNDS: u32 = 3;
 
 const EXPIRED: &str = "ExpiredIteratorException";
-const TRIMMED: &str = "TrimmedDataAccessException";
 
 /// A connection on each side.
 struct Lane {
@@ -79,7 +78,7 @@ pub(super) struct Reader<'r, 'f> {
 
 impl<'r, 'f> Reader<'r, 'f> {
     /// Notes the positions of a new follower, or checks that those of an earlier process can be read.
-    pub(super) async fn open(follower: &'r Follower<'f>) -> Result<Self, Failure> {
+    pub(super) async fn open(follower: &'r Follower<'f>) -> Result<Self, Interruption> {
         let mut lanes = Vec::new();
         for _ in 0..LANES {
             let streams = follower.source.connect_to_streams().await?;
@@ -100,7 +99,7 @@ impl<'r, 'f> Reader<'r, 'f> {
     }
 
     /// Begins every shard at its tip, which of a closed one is its end.
-    async fn begin(&self) -> Result<(), Failure> {
+    async fn begin(&self) -> Result<(), Interruption> {
         let mut lane = self.take_lane()?;
         let stream = &self.follower.stream;
         let (mut places, mut batches) = (BTreeMap::new(), Vec::new());
@@ -115,7 +114,8 @@ impl<'r, 'f> Reader<'r, 'f> {
             places.entry(id).or_insert(Shard { parent, place: Place::Beginning });
         }
         if places.is_empty() {
-            return Err(Failure::new("the source's stream has no shard yet: try again in a moment"));
+            let text = "the source's stream has no shard yet: try again in a moment";
+            return Err(Failure::new(text).into());
         }
         // Before the first write. A process that finds no places begins anew, and its Scan does not replace
         // what stands at the target, although the source may have changed it since.
@@ -127,30 +127,32 @@ impl<'r, 'f> Reader<'r, 'f> {
             self.take(&mut lane, &id, batch).await?;
         }
         self.lanes.borrow_mut().push(lane);
-        self.follower.note(|progress| progress.read_ms = now().0)
+        self.follower.note(|progress| progress.read_ms = now().0)?;
+        Ok(())
     }
 
     /// Checks the places of an earlier process.
-    async fn go_on(&self) -> Result<(), Failure> {
+    async fn go_on(&self) -> Result<(), Interruption> {
         let (read_ms, places) = {
             let progress = self.follower.progress.borrow();
             (progress.read_ms, progress.shards.clone())
         };
         if now().0.saturating_sub(read_ms) >= KEPT_MS {
-            return Err(lost("the stream was last read more than 24 hours ago"));
+            return Err(Interruption::Lost("the stream was last read more than 24 hours ago".to_owned()));
         }
         let mut lane = self.take_lane()?;
         let described = shards::shards(&mut lane.streams, &self.follower.stream).await?;
         for (id, shard) in places.iter().filter(|(_, shard)| shard.place != Place::End) {
             if !described.iter().any(|known| known.id == *id) {
-                return Err(lost(&format!("the shard {id} is gone")));
+                return Err(Interruption::Lost(format!("the shard {id} is gone")));
             }
             let start = Start::Place(&shard.place);
             let iterator = shards::iterator(&mut lane.streams, &self.follower.stream, id, start).await;
-            self.iterators.borrow_mut().insert(id.clone(), iterator.map_err(explained)?);
+            self.iterators.borrow_mut().insert(id.clone(), iterator?);
         }
         self.lanes.borrow_mut().push(lane);
-        self.follower.note(|progress| add_new(progress, described))
+        self.follower.note(|progress| add_new(progress, described))?;
+        Ok(())
     }
 
     fn take_lane(&self) -> Result<Lane, Failure> {
@@ -158,7 +160,7 @@ impl<'r, 'f> Reader<'r, 'f> {
     }
 
     /// Reads and applies until it has caught up, or for ever.
-    pub(super) async fn run(&self, until: Until) -> Result<(), Failure> {
+    pub(super) async fn run(&self, until: Until) -> Result<(), Interruption> {
         let (mut nearness, mut has_caught_up) = (Nearness::default(), false);
         let mut looked = instant();
         loop {
@@ -189,7 +191,7 @@ impl<'r, 'f> Reader<'r, 'f> {
     }
 
     /// Reads every readable shard once.
-    async fn round(&self) -> Result<Found, Failure> {
+    async fn round(&self) -> Result<Found, Interruption> {
         let readable = readable(&self.follower.progress.borrow());
         let mut lanes = std::mem::take(&mut *self.lanes.borrow_mut());
         let share = readable.len().div_ceil(lanes.len().max(1)).max(1);
@@ -208,7 +210,7 @@ impl<'r, 'f> Reader<'r, 'f> {
         Ok(found)
     }
 
-    async fn read_each(&self, lane: &mut Lane, shards: &[String]) -> Result<Found, Failure> {
+    async fn read_each(&self, lane: &mut Lane, shards: &[String]) -> Result<Found, Interruption> {
         let mut found = Found::default();
         for shard in shards {
             let batch = self.batch(lane, shard).await?;
@@ -254,28 +256,30 @@ impl<'r, 'f> Reader<'r, 'f> {
     }
 
     /// The next records of a shard. An iterator that has expired is taken anew at the shard's place.
-    async fn batch(&self, lane: &mut Lane, shard: &str) -> Result<Batch, Failure> {
+    async fn batch(&self, lane: &mut Lane, shard: &str) -> Result<Batch, Interruption> {
         let known = self.iterators.borrow().get(shard).cloned();
         if let Some(iterator) = known {
             match shards::records(&mut lane.streams, &iterator).await {
                 Err(refusal) if refusal.kind == EXPIRED => {}
-                answer => return answer.map_err(explained),
+                answer => return Ok(answer?),
             }
         }
         let place = self.follower.progress.borrow().shards.get(shard).map(|shard| shard.place.clone());
         let place = place.unwrap_or(Place::Beginning);
         let stream = &self.follower.stream;
-        let iterator = shards::iterator(&mut lane.streams, stream, shard, Start::Place(&place)).await;
-        shards::records(&mut lane.streams, &iterator.map_err(explained)?).await.map_err(explained)
+        let iterator = shards::iterator(&mut lane.streams, stream, shard, Start::Place(&place)).await?;
+        Ok(shards::records(&mut lane.streams, &iterator).await?)
     }
 
     /// Puts and deletes the last state of each item that some records change.
     async fn apply(&self, target: &mut Client, changes: Vec<Change>) -> Result<(), Failure> {
         let last = last_of_each(&self.follower.keys, changes);
-        let deleted = last.iter().filter(|(_, change)| change.image.is_none()).map(|(key, _)| key.clone());
-        let deleted: Vec<String> = deleted.collect();
-        if !deleted.is_empty() {
-            self.follower.tombstones.note(deleted).await;
+        let is_onto_items = self.follower.is_onto_items();
+        let keeps_out = |change: &Change| change.image.is_none() || is_onto_items;
+        let noted = last.iter().filter(|(_, change)| keeps_out(change)).map(|(key, _)| key.clone());
+        let noted: Vec<String> = noted.collect();
+        if !noted.is_empty() {
+            self.follower.tombstones.note(noted).await;
         }
         writes::apply(target, &self.follower.target.table, last.values()).await
     }
@@ -303,18 +307,6 @@ fn readable(progress: &Progress) -> Vec<String> {
     let is_read = |id: &String| progress.shards.get(id).is_none_or(|shard| shard.place == Place::End);
     let open = progress.shards.iter().filter(|(_, shard)| shard.place != Place::End);
     open.filter(|(_, shard)| shard.parent.as_ref().is_none_or(is_read)).map(|(id, _)| id.clone()).collect()
-}
-
-/// A refusal to read the stream, in words if its records are gone.
-fn explained(refusal: Refusal) -> Failure {
-    if refusal.kind == TRIMMED { lost("the source has trimmed its stream beyond it") } else { refusal.into() }
-}
-
-fn lost(reason: &str) -> Failure {
-    Failure::new(format!(
-        "the migration cannot go on from its place in the source's stream: {reason}, so that changes are lost"
-    ))
-    .advising("delete the target table and the state file, and begin again")
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! Which items were deleted while pages of the Scan that may hold them are being written.
+//! Which items were deleted while pages of the Scan that may hold them are being written. Onto a target with
+//! items the pages write without a condition, so there every change of an item counts, also a put.
 //!
 //! A put of the Scan and the note of a delete exclude each other: the note waits until puts under way have
 //! ended, and a put looks for a tombstone after the note.
