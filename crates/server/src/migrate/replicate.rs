@@ -74,8 +74,8 @@ fn is_name(text: &str) -> bool {
 /// Let a table follow another one, at this endpoint, at another, or of AWS
 ///
 /// Copies the items of --from, then applies each change of its stream to --to, until Ctrl-C. The target is
-/// created, unless there is an empty table of the name. After a stop or a kill the same command goes on. After
-/// more than 24 hours, as long as streams keep changes, it copies anew and removes what is gone.
+/// created, unless there is an empty table of the name. After a stop or a kill the same command goes on. As
+/// streams keep changes for 24 hours, after a longer stop it copies anew and removes what is gone.
 #[derive(Debug, Args)]
 pub(crate) struct ReplicateArguments {
     /// The table to follow: TABLE at --endpoint, https://ENDPOINT/TABLE, or aws:REGION/TABLE
