@@ -448,3 +448,131 @@ fn look_at_each(batch: &mut BatchExecuteStatement, judge: &Judge, touches: &Touc
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use keywright_wire::{Shaped, shape};
+
+    use super::*;
+
+    /// Each use of a table by a request: the names it mentions, what it selects and what it returns.
+    fn uses_of(operation: Operation, body: &str) -> Vec<String> {
+        let request = shape(operation, body.as_bytes()).and_then(Shaped::judge);
+        let request = request.unwrap_or_else(|error| panic!("{}: {body}", error.message));
+        let shown = |used: &Use<'_>| {
+            let names: Vec<&str> = used.names.iter().copied().collect();
+            let returned = used.return_values.map_or("-", ReturnValue::name);
+            format!("{}: {} {returned}", names.join(" "), used.select.unwrap_or("-"))
+        };
+        uses(&request).expect("a request on items").iter().map(shown).collect()
+    }
+
+    #[test]
+    fn a_read_mentions_its_key_its_projection_and_its_filter_in_both_forms() {
+        let [get, query] = [
+            r#"{"TableName": "T", "Key": {"k": {"S": "a"}}"#,
+            r#"{"TableName": "T", "KeyConditions": {"k": {"ComparisonOperator": "EQ", "AttributeValueList": [{"S": "a"}]}}"#,
+        ];
+        let modern = r#"{"TableName": "T", "KeyConditionExpression": "k = :k", "ExpressionAttributeValues": {":k": {"S": "a"}}"#;
+        for (operation, body, expected) in [
+            (Operation::GetItem, format!("{get}}}"), "k: ALL_ATTRIBUTES -"),
+            (
+                Operation::GetItem,
+                format!(r#"{get}, "ProjectionExpression": "x.y, z[0]"}}"#),
+                "k x z: SPECIFIC_ATTRIBUTES -",
+            ),
+            (
+                Operation::GetItem,
+                format!(r#"{get}, "AttributesToGet": ["x"]}}"#),
+                "k x: SPECIFIC_ATTRIBUTES -",
+            ),
+            (
+                Operation::Query,
+                format!(r#"{modern}, "FilterExpression": "x = :k OR NOT contains(y.z, w)"}}"#),
+                "k w x y: ALL_ATTRIBUTES NONE",
+            ),
+            (
+                Operation::Query,
+                format!(r#"{query}, "QueryFilter": {{"x": {{"ComparisonOperator": "NULL"}}}}}}"#),
+                "k x: ALL_ATTRIBUTES NONE",
+            ),
+            (Operation::Query, format!(r#"{query}, "IndexName": "I", "Select": "COUNT"}}"#), "k: COUNT NONE"),
+            (
+                Operation::Scan,
+                r#"{"TableName": "T", "IndexName": "I",
+                    "ScanFilter": {"x": {"ComparisonOperator": "NOT_NULL"}}}"#
+                    .to_owned(),
+                "x: ALL_PROJECTED_ATTRIBUTES NONE",
+            ),
+            (
+                Operation::Scan,
+                r#"{"TableName": "T", "AttributesToGet": ["y"],
+                    "ScanFilter": {"x": {"ComparisonOperator": "NULL"}}}"#
+                    .to_owned(),
+                "x y: SPECIFIC_ATTRIBUTES NONE",
+            ),
+        ] {
+            assert_eq!(uses_of(operation, &body), [expected], "{body}");
+        }
+    }
+
+    #[test]
+    fn a_write_mentions_its_item_its_update_and_its_condition_in_both_forms() {
+        let [put, update] = [
+            r#"{"TableName": "T", "Item": {"k": {"S": "a"}, "x": {"M": {"y": {"S": "a"}}}}"#,
+            r#"{"TableName": "T", "Key": {"k": {"S": "a"}}"#,
+        ];
+        for (operation, body, expected) in [
+            (
+                Operation::PutItem,
+                format!(r#"{put}, "Expected": {{"z": {{"Exists": false}}}}}}"#),
+                &["k x z: - NONE"][..],
+            ),
+            (
+                Operation::PutItem,
+                format!(
+                    r#"{put}, "ConditionExpression": "attribute_exists(z.w)",
+                        "ReturnValuesOnConditionCheckFailure": "ALL_OLD"}}"#
+                ),
+                // A failed condition returns the item: that counts as a second use.
+                &["k x z: - NONE", "k x z: - ALL_OLD"],
+            ),
+            (
+                Operation::UpdateItem,
+                format!(
+                    r#"{update}, "UpdateExpression": "SET x.y = if_not_exists(z, w) REMOVE v",
+                        "ReturnValues": "UPDATED_NEW"}}"#
+                ),
+                &["k v w x z: - UPDATED_NEW"],
+            ),
+            (
+                Operation::UpdateItem,
+                format!(
+                    r#"{update}, "AttributeUpdates": {{"x": {{"Action": "DELETE"}}}},
+                        "Expected": {{"z": {{"ComparisonOperator": "NULL"}}}}}}"#
+                ),
+                &["k x z: - NONE"],
+            ),
+            (
+                Operation::DeleteItem,
+                format!(r#"{update}, "ConditionExpression": "attribute_not_exists(x)"}}"#),
+                &["k x: - NONE"],
+            ),
+        ] {
+            assert_eq!(uses_of(operation, &body), expected, "{body}");
+        }
+    }
+
+    #[test]
+    fn each_table_of_a_batch_and_each_member_of_a_transaction_is_a_use() {
+        let batch = r#"{"RequestItems": {"T": {"Keys": [{"k": {"S": "a"}}], "AttributesToGet": ["x"]},
+            "U": {"Keys": [{"l": {"S": "a"}}]}}}"#;
+        let expected = ["k x: SPECIFIC_ATTRIBUTES -", "l: ALL_ATTRIBUTES -"];
+        assert_eq!(uses_of(Operation::BatchGetItem, batch), expected);
+        let transaction = r#"{"TransactItems": [
+            {"ConditionCheck": {"TableName": "T", "Key": {"k": {"S": "a"}},
+                "ConditionExpression": "attribute_exists(x)"}},
+            {"Update": {"TableName": "T", "Key": {"k": {"S": "b"}}, "UpdateExpression": "REMOVE y"}}]}"#;
+        assert_eq!(uses_of(Operation::TransactWriteItems, transaction), ["k x: - NONE", "k y: - NONE"]);
+    }
+}

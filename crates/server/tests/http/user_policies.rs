@@ -124,6 +124,139 @@ fn statements_are_judged_by_their_attributes_selection_returned_values_and_scans
     assert!(text.ends_with("table/Tab with an explicit deny in an identity-based policy"), "{text}");
 }
 
+/// Members of a request in addition to others.
+fn with(mut body: Value, more: &Value) -> Value {
+    body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    body
+}
+
+fn place(sort_key: &str) -> Value {
+    json!({"pk": {"S": "a"}, "sk": {"S": sort_key}})
+}
+
+/// Reads that mention this attribute, each in another place.
+fn reads_naming(name: &str) -> Vec<(&'static str, Value)> {
+    let (key, renamed) = (place("a"), json!({"#n": name}));
+    let text = json!({"S": "a"});
+    let legacy = |operator: &str| json!({name: {"ComparisonOperator": operator}});
+    let get = |more: Value| with(json!({"TableName": "Tab", "Key": key}), &more);
+    let batch = |more: Value| json!({"RequestItems": {"Tab": with(json!({"Keys": [key]}), &more)}});
+    let query = |more: Value| {
+        let body = json!({"TableName": "Tab", "KeyConditionExpression": "pk = :k",
+            "ExpressionAttributeValues": {":k": text}});
+        ("Query", with(body, &more))
+    };
+    let of_index = json!({"TableName": "Tab", "IndexName": "gsi", "KeyConditionExpression": "g = :k",
+        "ExpressionAttributeValues": {":k": text}, "FilterExpression": format!("{name} = :k")});
+    let conditions = json!({"pk": {"ComparisonOperator": "EQ", "AttributeValueList": [text]}});
+    let legacy_query =
+        |more: Value| ("Query", with(json!({"TableName": "Tab", "KeyConditions": conditions}), &more));
+    let scan = |more: Value| ("Scan", with(json!({"TableName": "Tab"}), &more));
+    let two = json!({"g": {"ComparisonOperator": "NOT_NULL"}, name: {"ComparisonOperator": "NULL"}});
+    vec![
+        ("GetItem", get(json!({"ProjectionExpression": format!("pk, {name}.x[0]")}))),
+        ("GetItem", get(json!({"ProjectionExpression": "#n", "ExpressionAttributeNames": renamed}))),
+        ("GetItem", get(json!({"AttributesToGet": ["pk", name]}))),
+        ("BatchGetItem", batch(json!({"ProjectionExpression": name}))),
+        ("BatchGetItem", batch(json!({"AttributesToGet": [name]}))),
+        ("TransactGetItems", json!({"TransactItems": [{"Get": get(json!({"ProjectionExpression": name}))}]})),
+        query(json!({"ProjectionExpression": name})),
+        query(json!({"FilterExpression": format!("{name} = :k")})),
+        query(json!({"FilterExpression": format!("g = :k OR NOT contains(g, {name})")})),
+        query(json!({"FilterExpression": "attribute_exists(#n.x)", "ExpressionAttributeNames": renamed})),
+        ("Query", of_index),
+        legacy_query(json!({"AttributesToGet": [name]})),
+        legacy_query(json!({"QueryFilter": legacy("NULL")})),
+        legacy_query(json!({"QueryFilter": two, "ConditionalOperator": "OR"})),
+        scan(json!({"ProjectionExpression": name})),
+        scan(json!({"AttributesToGet": [name]})),
+        scan(json!({"FilterExpression": format!("size({name}) > :n"),
+            "ExpressionAttributeValues": {":n": {"N": "1"}}})),
+        scan(json!({"ScanFilter": legacy("NOT_NULL")})),
+        scan(json!({"IndexName": "gsi", "ScanFilter": two, "ConditionalOperator": "AND"})),
+    ]
+}
+
+/// Writes of one item that mention this attribute, each in another place. Done one after the other, all
+/// conditions hold.
+fn writes_naming(name: &str) -> Vec<(&'static str, Value)> {
+    let key = place("w");
+    let item = with(key.clone(), &json!({name: {"S": "v"}}));
+    let of = |member: &str, more: Value| with(json!({"TableName": "Tab", member: key}), &more);
+    let absent = || json!({"ConditionExpression": format!("attribute_not_exists({name}.x)")});
+    let expected = || json!({"Expected": {name: {"Exists": false}}});
+    let two = json!({"g": {"ComparisonOperator": "NULL"}, name: {"ComparisonOperator": "NULL"}});
+    let update = |expression: &str| {
+        let mut body = of("Key", json!({"UpdateExpression": expression.replace("ATTRIBUTE", name)}));
+        let all = [(":v", json!({"S": "v"})), (":n", json!({"N": "1"})), (":s", json!({"SS": ["v"]}))];
+        for (placeholder, value) in
+            all.into_iter().filter(|(placeholder, _)| expression.contains(placeholder))
+        {
+            body["ExpressionAttributeValues"][placeholder] = value;
+        }
+        body
+    };
+    let legacy = |action: Value| of("Key", json!({"AttributeUpdates": {name: action}}));
+    let transaction =
+        |member: &str, body: Value| ("TransactWriteItems", json!({"TransactItems": [{member: body}]}));
+    vec![
+        ("PutItem", json!({"TableName": "Tab", "Item": item})),
+        ("PutItem", of("Item", absent())),
+        ("PutItem", of("Item", expected())),
+        ("PutItem", of("Item", json!({"Expected": two, "ConditionalOperator": "OR"}))),
+        ("UpdateItem", of("Key", expected())),
+        ("UpdateItem", with(update("SET g = :v"), &absent())),
+        ("UpdateItem", update("SET g = if_not_exists(ATTRIBUTE, :v)")),
+        ("UpdateItem", update("ADD ATTRIBUTE :s")),
+        ("UpdateItem", update("DELETE ATTRIBUTE :s")),
+        ("UpdateItem", update("SET ATTRIBUTE = :n")),
+        ("UpdateItem", update("SET note = ATTRIBUTE + :n")),
+        ("UpdateItem", with(update("SET #n = :v"), &json!({"ExpressionAttributeNames": {"#n": name}}))),
+        ("UpdateItem", update("REMOVE ATTRIBUTE")),
+        ("UpdateItem", legacy(json!({"Action": "PUT", "Value": {"S": "v"}}))),
+        ("UpdateItem", legacy(json!({"Action": "DELETE"}))),
+        ("BatchWriteItem", json!({"RequestItems": {"Tab": [{"PutRequest": {"Item": item}}]}})),
+        transaction("Put", json!({"TableName": "Tab", "Item": item})),
+        transaction("Put", of("Item", absent())),
+        transaction("Update", update("SET ATTRIBUTE = :v")),
+        transaction("Update", with(update("SET g = :v"), &absent())),
+        transaction("ConditionCheck", of("Key", absent())),
+        transaction("Delete", of("Key", absent())),
+        ("DeleteItem", of("Key", absent())),
+        ("DeleteItem", of("Key", expected())),
+    ]
+}
+
+#[test]
+fn requests_are_judged_by_every_attribute_that_they_mention_also_in_legacy_members() {
+    let mut scene = Scene::new(&[]);
+    let item = with(place("a"), &json!({"secret": {"S": "hidden"}, "g": {"S": "a"}}));
+    scene.root.good("PutItem", &json!({"TableName": "Tab", "Item": item}));
+    let only = json!({
+        "ForAllValues:StringEquals": {"dynamodb:Attributes": ["pk", "sk", "g", "note"]},
+        "Null": {"dynamodb:Attributes": "false"},
+    });
+    let deny = json!({"Effect": "Deny", "Action": "dynamodb:*", "Resource": "*",
+        "Condition": {"ForAnyValue:StringEquals": {"dynamodb:Attributes": "secret"}}});
+    let all = allowing(&["dynamodb:*"], Value::Null);
+    for (policies, why) in [
+        (json!([allowing(&["dynamodb:*"], only)]), "because no identity-based policy allows the"),
+        (json!([all, deny]), "with an explicit deny in an identity-based policy"),
+    ] {
+        scene.allow(&policies);
+        for requests in [reads_naming, writes_naming] {
+            for ((operation, note), (_, secret)) in requests("note").iter().zip(&requests("secret")) {
+                scene.ann.good(operation, note);
+                let text = scene.denied(operation, secret);
+                assert!(text.contains(why), "{operation} {secret}: {text}");
+            }
+        }
+        // What an answer holds is not mentioned.
+        let whole = json!({"TableName": "Tab", "Key": place("a")});
+        assert_eq!(scene.ann.good("GetItem", &whole)["Item"]["secret"]["S"], "hidden");
+    }
+}
+
 #[test]
 fn a_right_can_hold_in_transactions_only_or_outside_of_them_only() {
     let mut scene = Scene::new(&[]);
@@ -613,12 +746,12 @@ async fn without_credentials_forms_of_iam_and_sts_are_not_served() {
             ("Authorization", authorization.as_str()),
         ];
         let answer = connection.send("POST", &headers, body.as_bytes());
-        assert!(
-            answer.status == 404 || answer.text().contains("InvalidAction"),
-            "{}: {}",
-            answer.status,
-            answer.text()
+        let not_served = format!(
+            "<ErrorResponse xmlns=\"https://{service}.amazonaws.com/doc/{version}/\"><Error><Type>Sender</Type>\
+             <Code>NotServed</Code><Message>This server judges nobody: it has no users and policies until it is \
+             started with --credentials FILE or --access FILE.</Message></Error></ErrorResponse>"
         );
+        assert_eq!((answer.status, answer.text()), (404, not_served.as_str()), "{action}");
     }
 }
 
