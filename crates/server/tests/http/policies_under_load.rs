@@ -110,6 +110,8 @@ fn a_policy_judges_whole_from_its_answer_on_and_outlives_a_kill() {
         let answer = sign_in(&server, &ann_key).call("GetItem", &get);
         let wanted = if number.is_multiple_of(2) { 200 } else { 400 };
         assert_eq!(answer.status, wanted, "policy {number}: {}", answer.text());
+        let put = json!({"TableName": "Tab", "Key": {"pk": {"S": "b"}, "sk": {"S": "b"}}});
+        assert_eq!(root.good("GetItem", &put), json!({}), "a denied transaction writes nothing");
     }
 }
 

@@ -3,6 +3,8 @@
 use aws_sdk_dynamodb::types::{AttributeValue, Put, TransactWriteItem};
 use serde_json::{Value, json};
 
+use crate::support::signing;
+
 use super::{
     Key, OTHER, OWNER, Refused, Scene, allows, arn, denied, error, item, key, policy, refused, root, table,
 };
@@ -50,9 +52,13 @@ fn action(operation: &str) -> &str {
 }
 
 fn no_resource_policy(caller: &str, action: &str) -> Refused {
+    no_policy("resource-based policy", caller, action)
+}
+
+fn no_policy(layer: &str, caller: &str, action: &str) -> Refused {
     denied(format!(
-        "User: {caller} is not authorized to perform: dynamodb:{action} on resource: {} because no \
-         resource-based policy allows the dynamodb:{action} action",
+        "User: {caller} is not authorized to perform: dynamodb:{action} on resource: {} because no {layer} \
+         allows the dynamodb:{action} action",
         arn("Tab")
     ))
 }
@@ -68,6 +74,26 @@ fn the_key_of_another_account_reaches_what_the_policy_allows_and_nothing_else() 
         assert_eq!(without, no_resource_policy(&root(OTHER), action), "{operation}");
         scene.put(&allows(OTHER, &json!(format!("dynamodb:{action}"))));
         if let Err(refused) = scene.call(&scene.other, operation, &body) {
+            panic!("{operation}: {refused:?}");
+        }
+    }
+}
+
+#[test]
+fn a_user_of_another_account_reaches_nothing_without_a_policy_of_its_own() {
+    let scene = Scene::new();
+    scene.table();
+    let guest = signing::user(&scene.server, &scene.other, "guest");
+    let user = format!("arn:aws:iam::{OTHER}:user/guest");
+    scene.put(&allows(&user, &json!("dynamodb:*")));
+    for (operation, body) in crossing() {
+        let lacks = no_policy("identity-based policy", &user, action(operation));
+        assert_eq!(refused(scene.call(&guest, operation, &body)), lacks, "{operation}");
+    }
+    let own = policy(&json!({"Effect": "Allow", "Action": "dynamodb:*", "Resource": arn("Tab")}));
+    signing::allow(&scene.server, &scene.other, ("guest", "own"), &own);
+    for (operation, body) in crossing() {
+        if let Err(refused) = scene.call(&guest, operation, &body) {
             panic!("{operation}: {refused:?}");
         }
     }
@@ -118,6 +144,10 @@ fn operations_that_stay_within_an_account_say_so() {
         body
     };
     let statement = json!({"Statement": format!("SELECT * FROM \"{table}\"")});
+    let backup = json!({"BackupArn": format!("{table}/backup/01000000000000-abcdef12")});
+    let mut restore = backup.clone();
+    restore["TargetTableName"] = "New".into();
+    let stream = json!({"StreamArn": "arn:aws:kinesis:us-east-1:123456789012:stream/records"});
     let text = "This action is only supported by accounts that match the resource owner\u{2019}s account.";
     for (operation, body) in [
         ("GetResourcePolicy", json!({"ResourceArn": table})),
@@ -143,11 +173,20 @@ fn operations_that_stay_within_an_account_say_so() {
             "UpdateTimeToLive",
             by_name(json!({"TimeToLiveSpecification": {"Enabled": true, "AttributeName": "e"}})),
         ),
+        ("DescribeBackup", backup.clone()),
+        ("DeleteBackup", backup),
+        ("RestoreTableFromBackup", restore),
+        ("EnableKinesisStreamingDestination", by_name(stream.clone())),
+        ("DisableKinesisStreamingDestination", by_name(stream.clone())),
+        ("UpdateKinesisStreamingDestination", by_name(stream)),
         ("DescribeKinesisStreamingDestination", by_name(json!({}))),
         ("DescribeContributorInsights", by_name(json!({}))),
         ("UpdateContributorInsights", by_name(json!({"ContributorInsightsAction": "ENABLE"}))),
         ("ExportTableToPointInTime", json!({"TableArn": table, "S3Bucket": "abc"})),
         ("ListExports", json!({"TableArn": table})),
+        ("DescribeExport", json!({"ExportArn": format!("{table}/export/01000000000000-abcdef12")})),
+        ("ListImports", json!({"TableArn": table})),
+        ("DescribeImport", json!({"ImportArn": format!("{table}/import/01000000000000-abcdef12")})),
     ] {
         let refused = refused(scene.call(&scene.other, operation, &body));
         assert_eq!(refused, error("ValidationException", text), "{operation}");
@@ -173,12 +212,12 @@ fn a_transaction_over_two_accounts_is_atomic() {
     scene.call(&scene.other, "CreateTable", &table("Own")).unwrap();
     scene
         .put(&allows(OTHER, &json!(["dynamodb:PutItem", "dynamodb:GetItem", "dynamodb:ConditionCheckItem"])));
-    let write = |condition: Value, token: &str| {
+    let write = |pk: &str, condition: &str, token: &str| {
         json!({
             "ClientRequestToken": token,
             "TransactItems": [
-                {"Put": {"TableName": "Own", "Item": item("x")}},
-                {"Put": {"TableName": arn("Tab"), "Item": item("x")}},
+                {"Put": {"TableName": "Own", "Item": item(pk)}},
+                {"Put": {"TableName": arn("Tab"), "Item": item(pk)}},
                 {"ConditionCheck": {"TableName": arn("Tab"), "Key": key("a"), "ConditionExpression": condition}},
             ],
             "ReturnConsumedCapacity": "TOTAL",
@@ -186,11 +225,11 @@ fn a_transaction_over_two_accounts_is_atomic() {
     };
     let own = |pk: &str| scene.call(&scene.other, "GetItem", &json!({"TableName": "Own", "Key": key(pk)}));
     let theirs = |pk: &str| scene.owner("GetItem", &json!({"TableName": "Tab", "Key": key(pk)}));
-    let no = write(json!("attribute_not_exists(pk)"), "one");
+    let no = write("x", "attribute_not_exists(pk)", "one");
     let cancelled = refused(scene.call(&scene.other, "TransactWriteItems", &no));
     assert_eq!(cancelled.0, "TransactionCanceledException");
     assert_eq!((own("x").unwrap(), theirs("x")), (json!({}), json!({})), "nothing is written");
-    let yes = write(json!("attribute_exists(pk)"), "two");
+    let yes = write("x", "attribute_exists(pk)", "two");
     let answer = scene.call(&scene.other, "TransactWriteItems", &yes).unwrap();
     let charged: Vec<&Value> = answer["ConsumedCapacity"].as_array().unwrap().iter().collect();
     assert_eq!(charged.len(), 2, "each table is charged: {answer}");
@@ -203,9 +242,13 @@ fn a_transaction_over_two_accounts_is_atomic() {
     let read = scene.call(&scene.other, "TransactGetItems", &read).unwrap();
     assert_eq!(read["Responses"], json!([{"Item": item("x")}, {"Item": item("x")}]));
     scene.put(&allows(OTHER, &json!("dynamodb:GetItem")));
-    let denied = refused(scene.call(&scene.other, "TransactWriteItems", &write(json!("a = a"), "three")));
+    let three = write("y", "attribute_exists(pk)", "three");
+    let denied = refused(scene.call(&scene.other, "TransactWriteItems", &three));
     assert_eq!(denied, no_resource_policy(&root(OTHER), "PutItem"));
-    assert_eq!(own("y").unwrap(), json!({}));
+    assert_eq!((own("y").unwrap(), theirs("y")), (json!({}), json!({})), "nothing is written");
+    scene.put(&allows(OTHER, &json!(["dynamodb:PutItem", "dynamodb:ConditionCheckItem"])));
+    scene.call(&scene.other, "TransactWriteItems", &three).unwrap();
+    assert_eq!(theirs("y")["Item"], item("y"), "the same request writes once it is allowed");
 }
 
 #[test]
