@@ -22,6 +22,7 @@ use crate::support::disk::{Forgotten, Image, Model, Recording};
 use crate::support::folders;
 use crate::support::history::{History, Request};
 use crate::support::in_process::{Answer, Api as _, Http, InProcess, StreamsApi};
+use crate::support::key_streams::KeyStreams;
 use crate::support::ledger::{
     Place, TABLE, Table, Workload, check, check_stream, enable_stream, generation_of,
 };
@@ -100,6 +101,15 @@ async fn filled() -> TempDir {
     base
 }
 
+/// Asserts that the run of a server on an encrypted folder encrypted no byte twice with different values.
+fn check_key_streams(recording: &Recording) {
+    let mut streams = KeyStreams::default();
+    recording.note_key_streams(&mut streams);
+    assert!(streams.files > 0 && streams.bytes > 0, "the run wrote no encrypted file");
+    assert_eq!(streams.faults, [""; 0]);
+    println!("{} encrypted files, {} bytes, none encrypted twice", streams.files, streams.bytes);
+}
+
 /// Records a server that takes this many writes and is then killed or stopped.
 async fn record(base: &Path, before: Known, generations: u64, signal: &str, arguments: &[&str]) -> Life {
     let mut recording = Recording::begin(base);
@@ -125,6 +135,9 @@ async fn record(base: &Path, before: Known, generations: u64, signal: &str, argu
     workload.stop(writers).await;
     let trace = Trace::read(&file);
     recording.follow(&trace);
+    if folders::are_encrypted() {
+        check_key_streams(&recording);
+    }
     Life { recording, history: History::read(&trace), before }
 }
 

@@ -16,8 +16,13 @@ const WRITERS: usize = 3;
 /// A small buffer has tables written and merged all the time.
 const SMALL: [&str; 2] = ["--write-buffer-kib", "96"];
 
+/// The key of an item that a writer of a load puts.
+fn key(load: usize, writer: usize, number: usize) -> String {
+    format!("{load}-{writer}-{number}")
+}
+
 /// Puts items until it is stopped or the server is gone; returns the numbers that were acknowledged.
-fn write(address: &str, writer: usize, is_over: &AtomicBool) -> Vec<usize> {
+fn write(address: &str, (load, writer): (usize, usize), is_over: &AtomicBool) -> Vec<usize> {
     use std::io::{BufRead as _, BufReader, Read as _, Write as _};
     let stream = std::net::TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
@@ -28,7 +33,8 @@ fn write(address: &str, writer: usize, is_over: &AtomicBool) -> Vec<usize> {
             break;
         }
         let item = format!(
-            r#"{{"TableName": "Tab", "Item": {{"pk": {{"S": "{writer}-{number}"}}, "v": {{"S": "{number}-{}"}}}}}}"#,
+            r#"{{"TableName": "Tab", "Item": {{"pk": {{"S": "{}"}}, "v": {{"S": "{number}-{}"}}}}}}"#,
+            key(load, writer, number),
             "x".repeat(600)
         );
         if stream.get_mut().write_all(&request("PutItem", &item)).is_err() {
@@ -56,12 +62,13 @@ fn write(address: &str, writer: usize, is_over: &AtomicBool) -> Vec<usize> {
     acknowledged
 }
 
-fn with_writers(server: &Server, work: impl FnOnce()) -> Vec<Vec<usize>> {
+/// A load, while this work is done: what each of its writers has put.
+fn with_writers(server: &Server, load: usize, work: impl FnOnce()) -> Vec<Vec<usize>> {
     let is_over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let start = |writer: usize| {
             let (address, is_over) = (server.address(), &is_over);
-            scope.spawn(move || write(address, writer, is_over))
+            scope.spawn(move || write(address, (load, writer), is_over))
         };
         let writers: Vec<ScopedJoinHandle<'_, Vec<usize>>> = (0..WRITERS).map(start).collect();
         work();
@@ -85,15 +92,16 @@ fn ids(scene: &Scene) -> BTreeSet<String> {
     keys.iter().map(|key| key["id"].as_str().unwrap().to_owned()).collect()
 }
 
+/// Reads what each load has put; returns the number of items.
 fn check(server: &Server, written: &[Vec<Vec<usize>>]) -> usize {
     let mut connection = Connection::open(server);
     let mut count = 0;
-    for round in written {
-        for (writer, numbers) in round.iter().enumerate() {
+    for (load, writers) in written.iter().enumerate() {
+        for (writer, numbers) in writers.iter().enumerate() {
             for number in numbers {
-                let found = get(&mut connection, "Tab", &format!("{writer}-{number}"));
-                let found = found.unwrap_or_else(|| panic!("{writer}-{number} is lost"));
-                assert!(found.starts_with(&format!("{number}-x")), "{writer}-{number}");
+                let key = key(load, writer, *number);
+                let found = get(&mut connection, "Tab", &key).unwrap_or_else(|| panic!("{key} is lost"));
+                assert!(found.starts_with(&format!("{number}-x")), "{key}");
                 count += 1;
             }
         }
@@ -111,7 +119,7 @@ fn rotations_under_load_and_a_kill_lose_nothing_and_leave_nothing_under_old_keys
     scene.make_key("new");
     let old_key = fs::read(scene.path("key")).unwrap();
     let mut written = Vec::new();
-    written.push(with_writers(&server, || {
+    written.push(with_writers(&server, 0, || {
         sleep(Duration::from_millis(500));
         let rotated = scene.encryption(&["rotate-master", "--new-key-file", &scene.text("new")]);
         assert!(rotated.status.success(), "{}", errors(&rotated));
@@ -153,17 +161,19 @@ fn rotations_under_load_and_a_kill_lose_nothing_and_leave_nothing_under_old_keys
     assert!(said.contains("is not the key that it was encrypted with"), "{said}");
 
     let server = scene.server(&SMALL);
-    assert!(check(&server, &written) > 100);
-    let second = with_writers(&server, || {
+    let first_rows = check(&server, &written);
+    assert!(first_rows > 100, "{first_rows} rows");
+    let second = with_writers(&server, 1, || {
         at(&server, "rewrite");
     });
-    written = vec![second];
+    written.push(second);
     let left = ids(&scene);
     assert!(left.len() == 1 && left.is_disjoint(&first), "{left:?} after {first:?}");
     let status = scene.status();
     assert_eq!((status["plain"]["bytes"].as_u64(), status["plain"]["files"].as_u64()), (Some(0), Some(0)));
     assert!(status["keys"][0]["bytes"].as_u64().unwrap() > 0, "{status}");
-    check(&server, &written);
+    // Those of before the kill too, which were written anew under the new key.
+    assert!(check(&server, &written) > first_rows, "both loads are read");
     let metrics = management::get(&server, "/metrics").1;
     assert_eq!(management::sample(&metrics, "keywright_encrypted"), Some(1.0));
     assert!(at(&server, "status").contains("the master key is that of --encryption-key-file"));
@@ -177,7 +187,7 @@ fn a_stopped_folder_gets_new_data_keys_too() {
     let scene = Scene::new();
     let server = scene.server(&SMALL);
     create(&mut Connection::open(&server), "Tab");
-    let written = with_writers(&server, || sleep(Duration::from_millis(500)));
+    let written = with_writers(&server, 0, || sleep(Duration::from_millis(500)));
     let said = refused(&scene.encryption(&["rotate-data"]));
     assert!(said.contains("pass --endpoint URL instead of --data"), "{said}");
     assert!(server.stop());

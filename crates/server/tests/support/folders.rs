@@ -21,6 +21,11 @@ fn keyring(folder: &Path) -> Option<Keyring> {
     Some(opened.expect("the keys are those of the tests"))
 }
 
+/// Whether the environment says that folders are encrypted.
+pub fn are_encrypted() -> bool {
+    std::env::var_os(KEY).is_some()
+}
+
 /// How the files of a folder lie on disk.
 fn files(folder: &Path) -> Files {
     keyring(folder).map_or(Files::Plain, Files::Encrypted)
