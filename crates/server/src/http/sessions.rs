@@ -10,6 +10,7 @@ use std::path::Path;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use keywright_engine::SessionKey;
+use keywright_wire::sigv4::TimeMs;
 use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use ring::hmac;
 use serde::{Deserialize, Serialize};
@@ -64,6 +65,14 @@ pub(crate) struct SessionAccess {
     pub(crate) access_key_id: String,
     pub(crate) secret_access_key: String,
     pub(crate) token: String,
+}
+
+/// Why a token opens no session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NoSession {
+    /// Another server sealed it, or for another key, or it was altered.
+    Foreign,
+    Expired,
 }
 
 /// Seals and opens sessions.
@@ -124,8 +133,19 @@ impl Sessions {
         STANDARD.encode([&nonce[..], &session].concat())
     }
 
+    /// The session of a token at a time: from the millisecond of its end on it is over.
+    pub(crate) fn open_at(
+        &self,
+        access_key_id: &str,
+        token: &str,
+        now: TimeMs,
+    ) -> Result<Session, NoSession> {
+        let session = self.open(access_key_id, token).ok_or(NoSession::Foreign)?;
+        if session.expires_ms <= now.0 { Err(NoSession::Expired) } else { Ok(session) }
+    }
+
     /// The session of a token; none if another server sealed it, for another key, or if it was altered.
-    pub(crate) fn open(&self, access_key_id: &str, token: &str) -> Option<Session> {
+    fn open(&self, access_key_id: &str, token: &str) -> Option<Session> {
         if token.len() > TOKEN_CHARACTERS_MAX {
             return None;
         }
@@ -181,6 +201,20 @@ mod tests {
         assert_eq!(Sessions::new(&[7; 32]).secret(&access.access_key_id), access.secret_access_key);
         assert_eq!(sessions.open("ASIAOTHER", &access.token), None);
         assert_eq!(Sessions::new(&[8; 32]).open(&access.access_key_id, &access.token), None);
+    }
+
+    #[test]
+    fn a_session_is_over_from_its_end_on() {
+        let sessions = Sessions::new(&[7; 32]);
+        let session = Session { issued_ms: 1_000, expires_ms: 901_000, ..session() };
+        let access = sessions.begin(&session);
+        let at = |now| sessions.open_at(&access.access_key_id, &access.token, TimeMs(now));
+        assert_eq!(at(1_000), Ok(session.clone()));
+        assert_eq!(at(900_999), Ok(session));
+        assert_eq!(at(901_000), Err(NoSession::Expired));
+        assert_eq!(at(u64::MAX), Err(NoSession::Expired));
+        // Who cannot open a token does not learn whether it has expired.
+        assert_eq!(sessions.open_at("ASIAOTHER", &access.token, TimeMs(u64::MAX)), Err(NoSession::Foreign));
     }
 
     #[test]

@@ -15,16 +15,12 @@ use super::context::RequestContext;
 use super::judgement::{Circumstances, Judge, Peer, header_of};
 use super::rights::Rights;
 use super::service::Service;
-use super::sessions::{Holder, Session, Sessions};
+use super::sessions::{Holder, NoSession, Session, Sessions};
 use crate::process::environment;
 use crate::storage::any_store::AnyStore;
 
 fn unknown_key() -> Error {
     Error::new(ErrorKind::UnrecognizedClient, auth::UNKNOWN_KEY)
-}
-
-fn foreign_token() -> Error {
-    Error::new(ErrorKind::UnrecognizedClient, auth::FOREIGN_TOKEN)
 }
 
 impl Service {
@@ -81,11 +77,10 @@ impl Service {
         id: &str,
         token: &str,
     ) -> Result<Session, Error> {
-        let session = self.sessions(engine).await?.open(id, token).ok_or_else(foreign_token)?;
-        if session.expires_ms <= environment::now().0 {
-            return Err(Error::new(ErrorKind::ExpiredToken, auth::EXPIRED_TOKEN));
-        }
-        Ok(session)
+        self.sessions(engine).await?.open_at(id, token, environment::now()).map_err(|fault| match fault {
+            NoSession::Foreign => Error::new(ErrorKind::UnrecognizedClient, auth::FOREIGN_TOKEN),
+            NoSession::Expired => Error::new(ErrorKind::ExpiredToken, auth::EXPIRED_TOKEN),
+        })
     }
 
     /// Notes that a user's key was used.

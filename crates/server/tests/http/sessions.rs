@@ -2,7 +2,11 @@
 
 use std::process::Command;
 
-use serde_json::json;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
+use ring::hmac;
+use serde_json::{Value, json};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
@@ -22,11 +26,65 @@ fn session_of(server: &Server, caller: &mut Signed, wanted: u32, lasts: u32) -> 
 }
 
 /// The time in so many seconds, as responses have it.
-#[expect(clippy::disallowed_methods, reason = "the server that is asked has the real time")]
 fn in_seconds(seconds: u32) -> String {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
-    let at = i64::try_from(since.as_secs()).unwrap() + i64::from(seconds);
+    let at = i64::try_from(now_s()).unwrap() + i64::from(seconds);
     OffsetDateTime::from_unix_timestamp(at).unwrap().format(&Rfc3339).unwrap()
+}
+
+#[expect(clippy::disallowed_methods, reason = "the server that is asked has the real time")]
+fn now_s() -> u64 {
+    std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs()
+}
+
+/// The key in a file of `--session-token-key`.
+const TOKEN_KEY: [u8; 32] = [5; 32];
+
+/// The token of a session with another end: sealed as the server does, under the key that both know. The
+/// shortest session lasts a quarter of an hour.
+fn ending_at(token: &str, access_key_id: &str, seconds: u64) -> String {
+    let key = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, &TOKEN_KEY), b"seal");
+    let sealing = LessSafeKey::new(UnboundKey::new(&AES_256_GCM, key.as_ref()).unwrap());
+    let mut bytes = STANDARD.decode(token).unwrap();
+    let (nonce, sealed) = bytes.split_at_mut(NONCE_LEN);
+    let of_token = || Nonce::try_assume_unique_for_key(nonce).unwrap();
+    let aad = || Aad::from(access_key_id.as_bytes());
+    let opened = sealing.open_in_place(of_token(), aad(), sealed).unwrap();
+    let mut session: Value = serde_json::from_slice(opened).unwrap();
+    assert!(session["expires_ms"].is_u64(), "{session}");
+    session["expires_ms"] = json!(seconds * 1000);
+    let mut changed = session.to_string().into_bytes();
+    sealing.seal_in_place_append_tag(of_token(), aad(), &mut changed).unwrap();
+    STANDARD.encode([&*nonce, &changed].concat())
+}
+
+#[test]
+fn a_session_that_has_expired_is_refused_by_every_api_with_the_text_of_an_expired_token() {
+    let folder = tempfile::tempdir().unwrap();
+    let key = folder.path().join("token.key");
+    std::fs::write(&key, STANDARD.encode(TOKEN_KEY)).unwrap();
+    #[cfg(unix)]
+    std::fs::set_permissions(&key, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+    let mut scene = Scene::new(&["--session-token-key", key.to_str().unwrap()]);
+    scene.allow(&json!([allowing(&["dynamodb:ListTables", "iam:GetUser"], json!(null))]));
+    let begun = scene.ann.sts("GetSessionToken", &[("DurationSeconds", "900")]);
+    let of = |name| element(&begun, name);
+    let (id, secret, token) = (of("AccessKeyId"), of("SecretAccessKey"), of("SessionToken"));
+    let until =
+        |seconds| Signed::new(&scene.server, &id, &secret).with_token(ending_at(&token, &id, seconds));
+
+    let mut lasting = until(now_s() + 60);
+    lasting.good("ListTables", &json!({}));
+    lasting.good_iam("GetUser", &[]);
+    let mut over = until(now_s() - 1);
+    let text = "The security token included in the request is expired";
+    let answer = over.call("ListTables", &json!({}));
+    let wanted = json!({"__type": "com.amazon.coral.service#ExpiredTokenException", "message": text});
+    assert_eq!((answer.status, answer.json()), (400, wanted));
+    for (service, answer) in [("iam", over.iam("GetUser", &[])), ("sts", over.sts("GetCallerIdentity", &[]))]
+    {
+        let said = (element(&answer, "Code"), element(&answer, "Message"));
+        assert_eq!((answer.status, said), (403, ("ExpiredToken".to_owned(), text.to_owned())), "{service}");
+    }
 }
 
 #[test]

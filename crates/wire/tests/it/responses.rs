@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use keywright_semantics::capacity::{HalfUnits, TableUsage, Usage};
 use keywright_semantics::codec::EncodedItem;
 use keywright_semantics::error::{CancellationReason, Error, ErrorDetail, ErrorKind};
+use keywright_semantics::messages::auth;
 use keywright_semantics::request::parts::{
     BillingMode, ContributorInsightsMode, KeyType, KeysAndAttributesParts, ProjectionType, PutRequestParts,
     ReturnConsumedCapacity, TableClass, WriteRequestParts,
@@ -390,6 +391,11 @@ fn errors_carry_their_full_type_and_the_spelling_of_their_message() {
             Error::new(ErrorKind::AccessDenied, "x"),
             400,
             r#"{"__type":"com.amazon.coral.service#AccessDeniedException","Message":"x"}"#,
+        ),
+        (
+            Error::new(ErrorKind::ExpiredToken, auth::EXPIRED_TOKEN),
+            400,
+            r#"{"__type":"com.amazon.coral.service#ExpiredTokenException","message":"The security token included in the request is expired"}"#,
         ),
         (
             keywright_wire::unknown_operation(),
