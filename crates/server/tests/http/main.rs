@@ -29,6 +29,7 @@ mod presigned;
 mod replicas;
 mod replication;
 mod request_log;
+mod role_sessions;
 mod rollback;
 mod sessions;
 mod simulation;

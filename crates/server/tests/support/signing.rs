@@ -162,6 +162,11 @@ pub fn assume(server: &Server, key: &Key, role: &str, session: &str) -> Key {
     let arn = format!("arn:aws:iam::123456789012:role/{role}");
     let parts = [("Action", "AssumeRole"), ("RoleArn", arn.as_str()), ("RoleSessionName", session)];
     let answer = form(server, key, ("sts", "2011-06-15"), &parts);
+    session_in(&answer)
+}
+
+/// The session that an answer of STS gives.
+pub fn session_in(answer: &Answer) -> Key {
     assert_eq!(answer.status, 200, "{}", answer.text());
     let of = |name| element(answer.text(), name);
     let own = Key::from((of("AccessKeyId"), of("SecretAccessKey")));
