@@ -1,8 +1,11 @@
 //! Users, groups, roles, policies, keys and sessions, by boto3 (`run_identity.py`) against a server with
 //! credentials.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
+
+use serde_json::Value;
 
 use crate::foreign_clients::{installed, run, scripts};
 use crate::support::{Server, add_key};
@@ -29,8 +32,21 @@ fn play_in_memory(scene: &str) {
 
 #[test]
 #[ignore = "needs clients: run `cargo xtask test`"]
-fn every_operation_of_iam_is_called_as_tools_do() {
-    play_in_memory("operations");
+fn every_operation_of_iam_is_called_as_tools_do_and_has_records_of_its_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, key) = credentials(folder.path());
+    let [log, called] = ["audit.log", "called.json"].map(|name| folder.path().join(name));
+    let server =
+        Server::start(&["--in-memory", "--credentials", &file, "--audit-log", log.to_str().unwrap()]);
+    play("operations", &server.endpoint, &key, &[called.to_str().unwrap()]);
+    assert!(server.stop());
+    let text = std::fs::read_to_string(&log).unwrap();
+    let records = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let of_iam = records.filter(|record| record["eventSource"] == "iam.amazonaws.com");
+    let recorded: BTreeSet<String> =
+        of_iam.map(|record| record["eventName"].as_str().unwrap().to_owned()).collect();
+    let called: BTreeSet<String> = serde_json::from_slice(&std::fs::read(&called).unwrap()).unwrap();
+    assert_eq!(recorded, called);
 }
 
 #[test]

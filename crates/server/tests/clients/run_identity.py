@@ -1,7 +1,7 @@
 """Users, groups, roles, policies, keys and sessions by boto3 against a server with credentials.
 
-Arguments: the scene, the endpoint, the id and the secret of an access key of the account, and for scenes of
-two parts a file that keeps what the first part made.
+Arguments: the scene, the endpoint, the id and the secret of an access key of the account, for scenes of two
+parts a file that keeps what the first part made, and for `operations` a file for the names of those it called.
 """
 
 import datetime
@@ -208,6 +208,8 @@ def operations():
     pages = iam.get_paginator("list_users").paginate(PaginationConfig={"PageSize": 3})
     assert [one["UserName"] for page in pages for one in page["Users"]] == [f"user-{n}" for n in range(7)]
     assert len(called) == 66, sorted(called)
+    with open(REST[0], "w") as file:
+        json.dump(sorted(called), file)
     refused("InvalidAction", iam.list_saml_providers)
 
 

@@ -3,7 +3,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use keywright_access::action::{Iam, Own, Sts, Verb};
@@ -13,6 +13,7 @@ use keywright_semantics::{event_sources, monitoring, scaling};
 use keywright_wire::is_served;
 use serde_json::{Value, json};
 
+use crate::audit;
 use crate::support::management;
 use crate::support::raw::Answer;
 use crate::support::signing::{self, Ask, Key, allow, dynamodb, form, user};
@@ -45,6 +46,8 @@ struct Scene {
     ann: Key,
     /// The actions that were denied, as the answers name them, and those that do not exist here.
     denied: BTreeSet<String>,
+    /// The ids of the answers that were denials, with what was asked for.
+    answers: BTreeMap<String, String>,
 }
 
 impl Scene {
@@ -55,7 +58,8 @@ impl Scene {
         let always = ["--in-memory", "--credentials", file.to_str().unwrap()];
         let server = Server::start(&[&always[..], more].concat());
         let ann = user(&server, &root, "ann");
-        (Self { server, root, ann, denied: BTreeSet::new() }, folder)
+        let (denied, answers) = (BTreeSet::new(), BTreeMap::new());
+        (Self { server, root, ann, denied, answers }, folder)
     }
 
     fn note(&mut self, what: &str, answer: &Answer) {
@@ -69,6 +73,12 @@ impl Scene {
         });
         assert!(text.contains("user/ann"), "{what}: {text}");
         self.denied.insert(rest.split(' ').next().unwrap().to_owned());
+        self.note_id(what, answer);
+    }
+
+    fn note_id(&mut self, what: &str, answer: &Answer) {
+        let id = answer.header("x-amzn-requestid").unwrap_or_else(|| panic!("{what} has no id"));
+        assert_eq!(self.answers.insert(id.to_owned(), what.to_owned()), None, "{what}: {id}");
     }
 
     fn json(&mut self, service: (&str, &str), body: &Value) {
@@ -115,6 +125,7 @@ fn of_dynamodb(scene: &mut Scene) {
             if *operation == Operation::BatchExecuteStatement && answer.status == 200 {
                 let code = &answer.json()["Responses"][0]["Error"]["Code"];
                 assert_eq!(code, "AccessDenied", "{}", answer.text());
+                scene.note_id(operation.name(), &answer);
                 continue;
             }
             scene.note(operation.name(), &answer);
@@ -155,6 +166,7 @@ fn of_cloudwatch(scene: &mut Scene) {
     let answer = signing::send(&scene.server, &scene.ann, &ask);
     assert_ne!(answer.status, 200, "ListMetrics in CBOR is open");
     assert!(String::from_utf8_lossy(&answer.body).contains("AccessDenied"), "{:?}", answer.headers);
+    scene.note_id("ListMetrics in CBOR", &answer);
 }
 
 fn of_scaling(scene: &mut Scene) {
@@ -292,7 +304,9 @@ const OWN_HEADERS: [(&str, &str); 2] = [("content-type", "application/json"), ("
 
 #[test]
 fn every_operation_and_every_path_is_denied_to_a_user_without_rights() {
-    let (mut scene, _folder) = Scene::start(&["--simulate", "--clock", "manual@2026-11-27T16:00:00Z"]);
+    let (_log_folder, log) = audit::folder();
+    let clock = ["--simulate", "--clock", "manual@2026-11-27T16:00:00Z"];
+    let (mut scene, _folder) = Scene::start(&[&clock[..], &["--audit-log", log.to_str().unwrap()]].concat());
     of_dynamodb(&mut scene);
     of_cloudwatch(&mut scene);
     of_scaling(&mut scene);
@@ -311,6 +325,23 @@ fn every_operation_and_every_path_is_denied_to_a_user_without_rights() {
         .filter(|name| !scene.denied.contains(name))
         .collect();
     assert_eq!(missing, [""; 0], "actions that no request of this test was denied for");
+
+    let Scene { server, answers, .. } = scene;
+    assert!(server.stop());
+    let mut recorded: BTreeMap<String, Vec<Value>> = BTreeMap::new();
+    for record in audit::records(&log).into_iter().filter(|record| record["errorCode"].is_string()) {
+        let id = record["requestID"].as_str().unwrap().to_owned();
+        recorded.entry(id).or_default().push(record);
+    }
+    for (id, what) in &answers {
+        let records = recorded.remove(id).unwrap_or_default();
+        let [record] = records.as_slice() else { panic!("{what} has {} records", records.len()) };
+        assert!(record["errorCode"].as_str().unwrap().starts_with("AccessDenied"), "{what}: {record}");
+        assert_eq!(record["userIdentity"]["userName"], "ann", "{what}: {record}");
+    }
+    // What does not exist here is no denial.
+    recorded.retain(|_, records| records.iter().any(|record| record["errorCode"] != "InvalidAction"));
+    assert!(recorded.is_empty(), "records of other errors: {recorded:?}");
 }
 
 #[test]
