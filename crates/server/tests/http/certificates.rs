@@ -1,4 +1,4 @@
-//! Certificates of clients, and certificates that are replaced while the server runs.
+//! Certificates of clients, certificates that are replaced while the server runs, and policies about TLS.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -12,14 +12,14 @@ use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DistinguishedName, DnType, ExtendedKeyUsagePurpose,
     IsCa, KeyPair, date_time_ymd,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use tokio_rustls::rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 
 use crate::support::management::{get, sample};
 use crate::support::raw::{AUTHORIZATION, Answer, DATE};
-use crate::support::signed::{REGION, element, form};
+use crate::support::signed::{REGION, Scene, allowing, element, form};
 use crate::support::{Server, add_key};
 use keywright_wire::sigv4::{SignedRequest, Signer, TimeMs};
 
@@ -401,6 +401,60 @@ fn signed(
     secure.send(&sent, body).unwrap()
 }
 
+/// A request of the account to IAM, which must be answered.
+fn iam(secure: &mut Secure, root: &(String, String), action: &str, parameters: &[(&str, &str)]) -> Answer {
+    let body = form(action, "2010-05-08", parameters);
+    let headers = [("content-type", "application/x-www-form-urlencoded; charset=utf-8")];
+    let (status, text) = signed(secure, root, "iam", &headers, &body);
+    assert_eq!(status, 200, "{text}");
+    Answer { status, headers: Vec::new(), body: text.into_bytes() }
+}
+
+/// A new user's key.
+fn user(secure: &mut Secure, root: &(String, String)) -> (String, String) {
+    iam(secure, root, "CreateUser", &[("UserName", "Ann")]);
+    let made = iam(secure, root, "CreateAccessKey", &[("UserName", "Ann")]);
+    (element(&made, "AccessKeyId"), element(&made, "SecretAccessKey"))
+}
+
+/// Gives the user these statements and no others.
+fn allow(secure: &mut Secure, root: &(String, String), statements: &Value) {
+    let document = json!({"Version": "2012-10-17", "Statement": statements}).to_string();
+    let policy = [("UserName", "Ann"), ("PolicyName", "p"), ("PolicyDocument", document.as_str())];
+    iam(secure, root, "PutUserPolicy", &policy);
+}
+
+/// The status of a list of tables.
+fn list(secure: &mut Secure, key: &(String, String)) -> u16 {
+    let target = ("x-amz-target", "DynamoDB_20120810.ListTables");
+    signed(secure, key, "dynamodb", &[("content-type", "application/x-amz-json-1.0"), target], "{}").0
+}
+
+#[test]
+fn a_policy_tells_requests_with_tls_from_those_without() {
+    let place = Place::new();
+    let keys = place.path("keys.toml");
+    let root = add_key(&keys, &[]);
+    let server = place.start(&["--credentials", keys.to_str().unwrap()]);
+    let mut secure = place.connect(&server, None).unwrap();
+    let ann = user(&mut secure, &root);
+    let mut in_the_clear = Scene::new(&[]);
+    let secured = |value: &str| json!({"Bool": {"aws:SecureTransport": value}});
+    let deny = json!({"Effect": "Deny", "Action": "*", "Resource": "*", "Condition": secured("false")});
+    for (statements, with, without) in [
+        (json!([allowing(&["dynamodb:*"], secured("true"))]), 200, 400),
+        (json!([allowing(&["dynamodb:*"], secured("false"))]), 400, 200),
+        (json!([allowing(&["dynamodb:*"], Value::Null), deny]), 200, 400),
+    ] {
+        allow(&mut secure, &root, &statements);
+        in_the_clear.allow(&statements);
+        let found = [list(&mut secure, &ann), in_the_clear.ann.call("ListTables", &json!({})).status];
+        assert_eq!(found, [with, without], "{statements}");
+    }
+    let denied = in_the_clear.denied("ListTables", &json!({}));
+    assert!(denied.ends_with("with an explicit deny in an identity-based policy"), "{denied}");
+}
+
 #[test]
 fn the_subject_of_a_clients_certificate_is_a_key_of_conditions() {
     let place = Place::new();
@@ -413,20 +467,7 @@ fn the_subject_of_a_clients_certificate_is_a_key_of_conditions() {
         place.start(&["--credentials", keys, "--tls-client-ca", &ca, "--tls-client-auth", "optional"]);
     let connect = |client: Option<&Pair>| place.connect(&server, client).unwrap();
     let mut plain = connect(None);
-    let iam = |secure: &mut Secure, action: &str, parameters: &[(&str, &str)]| {
-        let body = form(action, "2010-05-08", parameters);
-        let headers = [("content-type", "application/x-www-form-urlencoded; charset=utf-8")];
-        let (status, text) = signed(secure, &root, "iam", &headers, &body);
-        assert_eq!(status, 200, "{text}");
-        Answer { status, headers: Vec::new(), body: text.into_bytes() }
-    };
-    iam(&mut plain, "CreateUser", &[("UserName", "Ann")]);
-    let made = iam(&mut plain, "CreateAccessKey", &[("UserName", "Ann")]);
-    let ann = (element(&made, "AccessKeyId"), element(&made, "SecretAccessKey"));
-    let list = |secure: &mut Secure, key: &(String, String)| {
-        let target = ("x-amz-target", "DynamoDB_20120810.ListTables");
-        signed(secure, key, "dynamodb", &[("content-type", "application/x-amz-json-1.0"), target], "{}").0
-    };
+    let ann = user(&mut plain, &root);
     let (worker, other) = (clients.client("worker-7"), clients.client("other"));
     for (operator, value, expected) in [
         // With this certificate, with another one, without any.
@@ -437,10 +478,7 @@ fn the_subject_of_a_clients_certificate_is_a_key_of_conditions() {
         ("Null", "true", [400, 400, 200]),
     ] {
         let condition = json!({operator: {"keywright:ClientCertificateSubject": value}});
-        let statement = json!({"Effect": "Allow", "Action": "*", "Resource": "*", "Condition": condition});
-        let document = json!({"Version": "2012-10-17", "Statement": [statement]}).to_string();
-        let policy = [("UserName", "Ann"), ("PolicyName", "p"), ("PolicyDocument", document.as_str())];
-        iam(&mut plain, "PutUserPolicy", &policy);
+        allow(&mut plain, &root, &json!([allowing(&["*"], condition)]));
         let found = [Some(&worker), Some(&other), None].map(|client| list(&mut connect(client), &ann));
         assert_eq!(found, expected, "{operator} {value}");
     }
