@@ -208,9 +208,9 @@ def operations():
     pages = iam.get_paginator("list_users").paginate(PaginationConfig={"PageSize": 3})
     assert [one["UserName"] for page in pages for one in page["Users"]] == [f"user-{n}" for n in range(7)]
     assert len(called) == 66, sorted(called)
+    refused("InvalidAction", iam.list_saml_providers)
     with open(REST[0], "w") as file:
         json.dump(sorted(called), file)
-    refused("InvalidAction", iam.list_saml_providers)
 
 
 def denied(action, resource, user):
