@@ -11,6 +11,15 @@ const DIGITS_MAX: u32 = 38;
 const MAGNITUDE_MAX: i32 = 125;
 /// The smallest power of ten that a number's first digit may stand for (developer guide: Number).
 const MAGNITUDE_MIN: i32 = -130;
+/// Digits of a coefficient that certainly fits in a word.
+const SHORT_DIGITS_MAX: usize = 18;
+/// Exponents at which every coefficient of a word has a magnitude within the range.
+const WORD_EXPONENT_MIN: i32 = -130;
+const WORD_EXPONENT_MAX: i32 = 105;
+
+/// The largest word, about 1.8E+19, has 20 digits.
+const _: () = assert!(WORD_EXPONENT_MAX + 20 - 1 <= MAGNITUDE_MAX, "no word exceeds the range");
+const _: () = assert!(WORD_EXPONENT_MIN >= MAGNITUDE_MIN, "no word falls below the range");
 
 /// Why a number cannot be read or stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -33,12 +42,15 @@ pub struct Number {
     negative: bool,
     digits: u8,
     exponent: i16,
-    coefficient: u128,
+    /// The coefficient in two words: a value in one is twice as large where it must begin at every sixteenth
+    /// byte.
+    high: u64,
+    low: u64,
 }
 
 impl Number {
     /// The number zero.
-    pub const ZERO: Self = Self { negative: false, digits: 1, exponent: 0, coefficient: 0 };
+    pub const ZERO: Self = Self { negative: false, digits: 1, exponent: 0, high: 0, low: 0 };
 
     /// The bytes after an encoded number, without decoding it. `None` if the bytes do not start with a
     /// number.
@@ -54,9 +66,16 @@ impl Number {
         pairs.get(pairs.iter().position(|&byte| byte == end)? + 1..)
     }
 
+    fn coefficient(&self) -> u128 {
+        (u128::from(self.high) << 64) | u128::from(self.low)
+    }
+
     /// Parses a decimal text: optional sign, digits with an optional point, optional exponent.
     pub fn parse(text: &str) -> Result<Self, NumberFault> {
         let bytes = text.as_bytes();
+        if let Some(number) = Self::parse_short(bytes) {
+            return Ok(number);
+        }
         let (negative, rest) = match bytes {
             [b'-', rest @ ..] => (true, rest),
             [b'+', rest @ ..] => (false, rest),
@@ -82,10 +101,54 @@ impl Number {
         digits.finish(negative, exponent)
     }
 
+    /// The number in a text that is as most are: few digits, perhaps with a minus or a point.
+    fn parse_short(text: &[u8]) -> Option<Self> {
+        let (negative, text) = match text {
+            [b'-', rest @ ..] => (true, rest),
+            _ => (false, text),
+        };
+        if text.len() > SHORT_DIGITS_MAX {
+            return None;
+        }
+        let (mut low, mut digits, mut point) = (0_u64, 0_i16, None);
+        for byte in text {
+            match byte {
+                b'0'..=b'9' => {
+                    low = low * 10 + u64::from(byte - b'0');
+                    digits += 1;
+                }
+                b'.' if point.is_none() => point = Some(digits),
+                _ => return None,
+            }
+        }
+        match low {
+            0 if digits == 0 => None,
+            0 => Some(Self::ZERO),
+            _ => Some(Self::of_word(negative, low, point.map_or(0, |before| before - digits))),
+        }
+    }
+
+    /// The normal form of a number whose coefficient fits in a word, and whose magnitude is within the range.
+    fn of_word(negative: bool, mut low: u64, mut exponent: i16) -> Self {
+        assert!(low > 0, "zero has a form of its own");
+        while low.is_multiple_of(10) {
+            low /= 10;
+            exponent += 1;
+        }
+        let digits = u8::try_from(low.ilog10() + 1).unwrap_or(u8::MAX);
+        assert!(u32::from(digits) <= DIGITS_MAX, "a word has at most 20 digits");
+        Self { negative, digits, exponent, high: 0, low }
+    }
+
     /// The normal form of a sign, coefficient and exponent. The fault names the limit that they exceed.
     fn normalised(negative: bool, mut coefficient: u128, mut exponent: i32) -> Result<Self, NumberFault> {
         if coefficient == 0 {
             return Ok(Self::ZERO);
+        }
+        if (WORD_EXPONENT_MIN..=WORD_EXPONENT_MAX).contains(&exponent)
+            && let (Ok(low), Ok(exponent)) = (u64::try_from(coefficient), i16::try_from(exponent))
+        {
+            return Ok(Self::of_word(negative, low, exponent));
         }
         while coefficient.is_multiple_of(10) {
             coefficient /= 10;
@@ -105,12 +168,13 @@ impl Number {
         }
         let exponent = i16::try_from(exponent).map_err(|_| NumberFault::Underflow)?;
         assert!(u32::from(digits) <= DIGITS_MAX, "a number has at most 38 digits");
-        Ok(Self { negative, digits, exponent, coefficient })
+        let word = |part: u128| u64::try_from(part & u128::from(u64::MAX)).unwrap_or(u64::MAX);
+        Ok(Self { negative, digits, exponent, high: word(coefficient >> 64), low: word(coefficient) })
     }
 
     /// Whether the number is zero.
     pub const fn is_zero(&self) -> bool {
-        self.coefficient == 0
+        self.low == 0 && self.high == 0
     }
 
     /// Whether the number is less than zero.
@@ -127,20 +191,20 @@ impl Number {
     /// coefficient and its power of ten fit in 64 bits, as those of prices and measurements do.
     pub fn to_places(&self) -> Option<(bool, u64, u32)> {
         let places = u32::try_from(-self.exponent).ok().filter(|places| (1..=18).contains(places))?;
-        Some((self.negative, u64::try_from(self.coefficient).ok()?, places))
+        Some((self.negative, u64::try_from(self.coefficient()).ok()?, places))
     }
 
     /// The value as an integer. `None` if it has a fraction or does not fit.
     pub fn to_i64(&self) -> Option<i64> {
         let scale = u32::try_from(self.exponent).ok()?;
-        let absolute = i128::try_from(self.coefficient.checked_mul(power_of_ten(scale)?)?).ok()?;
+        let absolute = i128::try_from(self.coefficient().checked_mul(power_of_ten(scale)?)?).ok()?;
         i64::try_from(if self.negative { -absolute } else { absolute }).ok()
     }
 
     /// The number with the opposite sign; zero stays zero.
     #[must_use]
     pub const fn negated(self) -> Self {
-        Self { negative: !self.negative && self.coefficient != 0, ..self }
+        Self { negative: !self.negative && !self.is_zero(), ..self }
     }
 
     /// The exact sum. A sum of more than 38 digits is a fault, as the service never rounds.
@@ -156,15 +220,16 @@ impl Number {
         assert!(shift < u32::MAX, "the number with the greater exponent is aligned to the other one");
         // A number that does not fit has 39 digits or more, and so has the sum: the last digit of `low` is
         // not zero.
-        let Some(aligned) = power_of_ten(shift).and_then(|scale| high.coefficient.checked_mul(scale)) else {
+        let Some(aligned) = power_of_ten(shift).and_then(|scale| high.coefficient().checked_mul(scale))
+        else {
             return Err(NumberFault::TooManyDigits);
         };
-        let (negative, coefficient) = match (high.negative == low.negative, aligned.cmp(&low.coefficient)) {
+        let (negative, coefficient) = match (high.negative == low.negative, aligned.cmp(&low.coefficient())) {
             (true, _) => {
-                (high.negative, aligned.checked_add(low.coefficient).ok_or(NumberFault::TooManyDigits)?)
+                (high.negative, aligned.checked_add(low.coefficient()).ok_or(NumberFault::TooManyDigits)?)
             }
-            (false, Ordering::Less) => (low.negative, low.coefficient - aligned),
-            (false, _) => (high.negative, aligned - low.coefficient),
+            (false, Ordering::Less) => (low.negative, low.coefficient() - aligned),
+            (false, _) => (high.negative, aligned - low.coefficient()),
         };
         Self::normalised(negative, coefficient, i32::from(low.exponent))
     }
@@ -206,7 +271,7 @@ impl Number {
         let biased = u16::try_from(self.magnitude() + MAGNITUDE_BIAS).unwrap_or(0);
         assert!(biased > 0, "a number's magnitude is within the service's range");
         out.extend_from_slice(&biased.to_be_bytes());
-        let padded = if self.digits.is_multiple_of(2) { self.coefficient } else { self.coefficient * 10 };
+        let padded = if self.digits.is_multiple_of(2) { self.coefficient() } else { self.coefficient() * 10 };
         push_pairs(padded, usize::from(self.digits.div_ceil(2)), out);
         out.push(0);
         assert_eq!(out.len() - start + 1, self.encoded_bytes(), "a number takes the computed length");
@@ -499,7 +564,7 @@ impl Ord for Number {
             // Equal magnitudes: align both coefficients to 38 digits.
             let aligned = |number: &Self| {
                 let missing = DIGITS_MAX.saturating_sub(u32::from(number.digits));
-                number.coefficient * power_of_ten(missing).unwrap_or(1)
+                number.coefficient() * power_of_ten(missing).unwrap_or(1)
             };
             aligned(self).cmp(&aligned(other))
         });
@@ -519,7 +584,7 @@ impl fmt::Display for Number {
         if self.negative {
             formatter.write_str("-")?;
         }
-        let coefficient = self.coefficient;
+        let coefficient = self.coefficient();
         let places = usize::from(self.exponent.unsigned_abs());
         if self.exponent >= 0 {
             return write!(formatter, "{coefficient}{:0<places$}", "");

@@ -23,6 +23,9 @@ const _: () = assert!(DEPTH_MAX < 128, "the parser's own bound is not reached");
 /// million. A tree of more nodes would take memory out of proportion.
 const NODES_MAX: u32 = 4_000_000;
 
+/// Bytes in which there cannot be more nodes than a tree may have: each takes a byte.
+pub(crate) const BYTES_OF_FEW_NODES: usize = 4_000_000;
+
 /// One JSON value.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) enum Node<'a> {
@@ -298,6 +301,7 @@ mod tests {
 
     #[test]
     fn a_tree_of_too_many_nodes_is_refused() {
+        assert_eq!(usize::try_from(NODES_MAX).unwrap(), BYTES_OF_FEW_NODES);
         let most = usize::try_from(NODES_MAX).unwrap() - 1;
         let list = |elements: usize| format!("[{}0]", "0,".repeat(elements - 1));
         assert!(parse(list(most).as_bytes()).is_ok());

@@ -23,13 +23,14 @@ mod json;
 pub mod kinesis;
 mod monitoring;
 mod operation;
+mod plain;
 mod query;
 mod render;
 mod scaling;
 mod shapes;
 pub mod sigv4;
 
-pub use decode::{GivenTags, Parts, Shaped, decode, decode_parts, shape};
+pub use decode::{GivenTags, Parts, Shaped, decode, decode_parts, shape, shape_long};
 pub use event_sources::{
     EVENT_SOURCES_CONTENT_TYPE, EVENT_SOURCES_PATH, RenderedMapping, RequestLine, decode_event_sources,
     render_event_sources, render_event_sources_error, render_event_sources_fault,

@@ -14,6 +14,20 @@ const ATTRIBUTE_VALUE: &str = "AttributeValue";
 /// Structures whose own name would say too little: the actions of a transaction.
 const TRANSACTION_ACTIONS: &[&str] = &["ConditionCheck", "Delete", "Get", "Put", "Update"];
 
+/// Operations whose usual requests are decoded in one pass over their bytes.
+const SHORT: &[&str] = &[
+    "BatchGetItem",
+    "BatchWriteItem",
+    "DeleteItem",
+    "GetItem",
+    "PutItem",
+    "Query",
+    "Scan",
+    "TransactGetItems",
+    "TransactWriteItems",
+    "UpdateItem",
+];
+
 /// The shapes that the inputs of some operations are made of.
 pub(super) struct Reached<'a> {
     model: &'a Model,
@@ -56,6 +70,21 @@ impl<'a> Reached<'a> {
 
     fn shape(&self, name: &str) -> Result<&'a Shape, String> {
         self.shapes.get(name).copied().ok_or_else(|| format!("shape {name} was not reached"))
+    }
+
+    /// The structures in requests that have the short way.
+    fn short(&self) -> Result<BTreeSet<&'a str>, String> {
+        let inputs = self.inputs.iter().filter(|(operation, _)| SHORT.contains(operation));
+        let mut open: Vec<&str> = inputs.map(|(_, input)| *input).collect();
+        let mut found = BTreeSet::new();
+        while let Some(name) = open.pop() {
+            let shape = self.shape(name)?;
+            if found.insert(name) && name != ATTRIBUTE_VALUE {
+                open.extend(shape.members.iter().map(|member| member.shape.as_str()));
+                open.extend(shape.element.as_deref());
+            }
+        }
+        Ok(found)
     }
 
     fn structures(&self) -> Vec<(String, &'a str, &'a Shape)> {
@@ -207,8 +236,10 @@ pub(super) fn decoders(reached: &Reached<'_>) -> Result<String, String> {
         let _ = write!(out, "\n    {},", type_name(name));
     }
     out.push_str("\n}\n\nstructures! {");
+    let short = reached.short()?;
     for (rust, name, shape) in reached.structures() {
-        let _ = write!(out, "\n    {rust} {{");
+        let shown = if short.contains(name) { format!(": {}", constant_name(name)) } else { String::new() };
+        let _ = write!(out, "\n    {rust}{shown} {{");
         for (field, wire, _) in reached.members(name, shape)? {
             let _ = write!(out, "\n        {field}: \"{wire}\",");
         }
@@ -242,8 +273,12 @@ pub(super) fn table(reached: &Reached<'_>, extras: &Extras, version: &str) -> Re
     }
     out.push_str("        _ => return None,\n    };\n    Some(input)\n}\n");
     for (name, shape) in &reached.shapes {
-        let _ =
-            writeln!(out, "\nstatic {}: Shape = {};", constant_name(name), table_shape(name, shape, extras)?);
+        let _ = writeln!(
+            out,
+            "\npub(crate) static {}: Shape = {};",
+            constant_name(name),
+            table_shape(name, shape, extras)?
+        );
     }
     Ok(out)
 }
@@ -414,8 +449,10 @@ use keywright_semantics::request::parts::{
 NAMES
 };
 
-use super::build::{FromNode, Members, choice, choices, structures};
+use super::build::{FromNode, Members, choice, choices, long_structure, structures};
+use super::short::{self, ReadShort, Reader, filled, short_structure};
 use crate::json::Node;
+use crate::shapes::{Shape, table};
 ";
 
 const TABLE_HEADER: &str = "\

@@ -52,7 +52,7 @@ impl BatchGetItem {
         let mut keys_left = BATCH_GET_KEYS_MAX;
         let mut tables = Vec::with_capacity(parts.request_items.len());
         for (name, table) in parts.request_items {
-            tables.push(BatchGetTable::validate(&name, table, &mut keys_left)?);
+            tables.push(BatchGetTable::validate(name, table, &mut keys_left)?);
         }
         // Observed: the service refuses this; its message and the order of checks are not recorded.
         if is_mixed {
@@ -64,8 +64,8 @@ impl BatchGetItem {
 }
 
 impl BatchGetTable {
-    fn validate(name: &str, parts: KeysAndAttributesParts, keys_left: &mut usize) -> Result<Self, Error> {
-        let table = TableRef::parse(name)?;
+    fn validate(name: String, parts: KeysAndAttributesParts, keys_left: &mut usize) -> Result<Self, Error> {
+        let table = TableRef::of(name)?;
         Dialects {
             legacy: &[Member::of("AttributesToGet", parts.attributes_to_get.as_ref())],
             projection: &[Member::of("ProjectionExpression", parts.projection_expression.as_ref())],

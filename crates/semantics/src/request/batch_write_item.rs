@@ -52,7 +52,7 @@ impl BatchWriteItem {
             return Err(Error::validation(messages::request_items_required(OPERATION)));
         }
         let tables =
-            parts.request_items.into_iter().map(|(name, writes)| BatchWriteTable::validate(&name, writes));
+            parts.request_items.into_iter().map(|(name, writes)| BatchWriteTable::validate(name, writes));
         let tables = tables.collect::<Result<Vec<_>, _>>()?;
         if tables.iter().map(|table| table.writes.len()).sum::<usize>() > BATCH_WRITES_MAX {
             return Err(Error::validation(messages::too_many_requests(OPERATION)));
@@ -66,8 +66,8 @@ impl BatchWriteItem {
 }
 
 impl BatchWriteTable {
-    fn validate(name: &str, parts: Vec<WriteRequestParts>) -> Result<Self, Error> {
-        let table = TableRef::parse(name)?;
+    fn validate(name: String, parts: Vec<WriteRequestParts>) -> Result<Self, Error> {
+        let table = TableRef::of(name)?;
         if parts.iter().any(|part| part.put_request.is_some() == part.delete_request.is_some()) {
             // Observed: the service has the message of an attribute value here, even if there is no action at
             // all.

@@ -22,8 +22,8 @@ pub struct DeleteItem {
 
 impl DeleteItem {
     /// Validates the parts in the service's order of checks: the first fault is the error.
-    pub fn validate(parts: DeleteItemParts) -> Result<Self, Error> {
-        let table = TableRef::parse(&parts.table_name)?;
+    pub fn validate(mut parts: DeleteItemParts) -> Result<Self, Error> {
+        let table = TableRef::of(std::mem::take(&mut parts.table_name))?;
         let values = checks::each_value(Some(&parts.key))
             .chain(checks::each_value(parts.expression_attribute_values.as_ref()))
             .chain(checks::each_expected(parts.expected.as_ref()));

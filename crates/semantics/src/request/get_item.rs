@@ -26,8 +26,8 @@ pub struct GetItem {
 
 impl GetItem {
     /// Validates the parts in the service's order of checks: the first fault is the error.
-    pub fn validate(parts: GetItemParts) -> Result<Self, Error> {
-        let table = TableRef::parse(&parts.table_name)?;
+    pub fn validate(mut parts: GetItemParts) -> Result<Self, Error> {
+        let table = TableRef::of(std::mem::take(&mut parts.table_name))?;
         Dialects {
             legacy: &[Member::of("AttributesToGet", parts.attributes_to_get.as_ref())],
             projection: &[Member::of("ProjectionExpression", parts.projection_expression.as_ref())],

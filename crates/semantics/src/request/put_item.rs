@@ -22,8 +22,8 @@ pub struct PutItem {
 
 impl PutItem {
     /// Validates the parts in the service's order of checks: the first fault is the error.
-    pub fn validate(parts: PutItemParts) -> Result<Self, Error> {
-        let table = TableRef::parse(&parts.table_name)?;
+    pub fn validate(mut parts: PutItemParts) -> Result<Self, Error> {
+        let table = TableRef::of(std::mem::take(&mut parts.table_name))?;
         let values = checks::each_value(Some(&parts.item))
             .chain(checks::each_value(parts.expression_attribute_values.as_ref()))
             .chain(checks::each_expected(parts.expected.as_ref()));

@@ -54,8 +54,8 @@ pub struct Query {
 
 impl Query {
     /// Validates the parts in the service's order of checks: the first fault is the error.
-    pub fn validate(parts: QueryParts) -> Result<Self, Error> {
-        let table = TableRef::parse(&parts.table_name)?;
+    pub fn validate(mut parts: QueryParts) -> Result<Self, Error> {
+        let table = TableRef::of(std::mem::take(&mut parts.table_name))?;
         let limit =
             checks::limit(parts.limit, |_, constraint| shape::unechoed_violation("Limit", constraint))?;
         check_dialects(&parts)?;

@@ -87,8 +87,8 @@ pub struct Scan {
 
 impl Scan {
     /// Validates the parts in the service's order of checks: the first fault is the error.
-    pub fn validate(parts: ScanParts) -> Result<Self, Error> {
-        let table = TableRef::parse(&parts.table_name)?;
+    pub fn validate(mut parts: ScanParts) -> Result<Self, Error> {
+        let table = TableRef::of(std::mem::take(&mut parts.table_name))?;
         let limit = checks::limit(parts.limit, |value, constraint| {
             shape::echoed_violation(&value.to_string(), "limit", constraint)
         })?;

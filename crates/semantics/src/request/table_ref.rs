@@ -33,10 +33,18 @@ pub struct TableRef {
 }
 
 impl TableRef {
+    /// Like [`Self::parse`], of a text that nobody else needs.
+    pub fn of(as_given: String) -> Result<Self, Error> {
+        if as_given.starts_with(ARN_START) {
+            return Self::parse(&as_given);
+        }
+        Ok(Self { name: as_given.clone(), as_given, arn_scope: None })
+    }
+
     /// Parses an ARN; takes any other text as a name. The name's bounds are checked with the request's shape.
     pub fn parse(as_given: &str) -> Result<Self, Error> {
         if !as_given.starts_with(ARN_START) {
-            return Ok(Self { as_given: as_given.to_owned(), name: as_given.to_owned(), arn_scope: None });
+            return Self::of(as_given.to_owned());
         }
         let parts: Vec<&str> = as_given.splitn(6, ':').collect();
         let &[_, partition, service, region, account, resource] = parts.as_slice() else {

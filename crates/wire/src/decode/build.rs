@@ -3,7 +3,7 @@
 //! The generated file `parts` maps members to fields; this file builds each kind of value.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use keywright_semantics::error::Error;
 use keywright_semantics::messages::shape as text;
@@ -65,10 +65,16 @@ pub(super) fn choice<T>(
     })
 }
 
-/// Decoders of enumerations by their wire names.
+/// Decoders of enumerations by their wire names, on both ways.
 macro_rules! choices {
     ($($name:ident,)*) => {
         $(
+            impl ReadShort for $name {
+                fn read(reader: &mut Reader<'_>, shape: &'static Shape) -> Option<Self> {
+                    short::choice(reader, shape, Self::from_name)
+                }
+            }
+
             impl<'a> FromNode<'a> for $name {
                 fn from_node(node: Node<'a>) -> Result<Self, Error> {
                     choice(stringify!($name), &node, Self::from_name)
@@ -78,22 +84,34 @@ macro_rules! choices {
     };
 }
 
-/// Decoders of structures: each field comes from the member of the given name.
+/// Decoders of structures. Those with a shape are also read on the short way.
 macro_rules! structures {
-    ($($name:ident { $($field:ident: $member:literal,)* })*) => {
+    (@short $name:ident $fields:tt) => {};
+    (@short $name:ident $shape:ident $fields:tt) => {
+        short_structure! { $name $shape $fields }
+    };
+    ($($name:ident $(: $shape:ident)? { $($field:ident: $member:literal,)* })*) => {
         $(
-            impl<'a> FromNode<'a> for $name {
-                fn from_node(node: Node<'a>) -> Result<Self, Error> {
-                    #[allow(unused_mut, unused_variables, reason = "a structure may have no members")]
-                    let mut members = Members::of(node);
-                    Ok(Self { $($field: members.take($member)?,)* })
-                }
-            }
+            long_structure! { $name { $($field: $member,)* } }
+            structures! { @short $name $($shape)? { $($field: $member,)* } }
         )*
     };
 }
 
-pub(super) use {choices, structures};
+/// A decoder of a structure: each field comes from the member of the given name.
+macro_rules! long_structure {
+    ($name:ident { $($field:ident: $member:literal,)* }) => {
+        impl<'a> FromNode<'a> for $name {
+            fn from_node(node: Node<'a>) -> Result<Self, Error> {
+                #[allow(unused_mut, unused_variables, reason = "a structure may have no members")]
+                let mut members = Members::of(node);
+                Ok(Self { $($field: members.take($member)?,)* })
+            }
+        }
+    };
+}
+
+pub(super) use {choices, long_structure, structures};
 
 impl<'a, T: FromNode<'a>> FromNode<'a> for Option<T> {
     fn from_node(node: Node<'a>) -> Result<Self, Error> {
@@ -222,20 +240,7 @@ fn number_text<'n>(value: &'n Node<'_>) -> Option<&'n str> {
 pub(super) fn without_repeats<'a>(
     mut entries: Vec<(Cow<'a, str>, Node<'a>)>,
 ) -> Vec<(Cow<'a, str>, Node<'a>)> {
-    if entries.len() < 2 {
-        return entries;
-    }
-    let repeated = if entries.len() < HASHED_ENTRIES_MIN {
-        let later = |index: usize| entries.get(index + 1..).unwrap_or_default();
-        entries
-            .iter()
-            .enumerate()
-            .any(|(index, (name, _))| later(index).iter().any(|(other, _)| other == name))
-    } else {
-        let mut names = std::collections::HashSet::with_capacity(entries.len());
-        !entries.iter().all(|(name, _)| names.insert(name.as_ref()))
-    };
-    if repeated {
+    if !are_distinct(entries.iter().map(|(name, _)| name.as_ref())) {
         let last: HashMap<String, usize> =
             entries.iter().enumerate().map(|(index, (name, _))| (name.as_ref().to_owned(), index)).collect();
         let mut index = 0;
@@ -246,4 +251,23 @@ pub(super) fn without_repeats<'a>(
         });
     }
     entries
+}
+
+/// Whether no name is repeated.
+pub(super) fn are_distinct<'n>(mut names: impl ExactSizeIterator<Item = &'n str> + Clone) -> bool {
+    if names.len() >= HASHED_ENTRIES_MIN {
+        let mut seen = HashSet::with_capacity(names.len());
+        return names.all(|name| seen.insert(name));
+    }
+    while let Some(name) = names.next() {
+        if names.clone().any(|other| is_same(name.as_bytes(), other.as_bytes())) {
+            return false;
+        }
+    }
+    true
+}
+
+/// Equality of names, of which most differ in their length, their first or their last byte.
+fn is_same(one: &[u8], other: &[u8]) -> bool {
+    one.len() == other.len() && one.first() == other.first() && one.last() == other.last() && one == other
 }

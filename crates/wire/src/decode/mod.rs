@@ -1,5 +1,6 @@
 //! Decodes a body into a typed request in stages: JSON and types, then constraints, parts and validation.
 //!
+//! A usual request of the data plane takes the short way (`short`), in one pass up to its parts.
 //! Each stage's errors win over those of the next. [`shape`] ends after the types: what it returns says what
 //! the request touches, so that a decision on access can come before [`Shaped::judge`] reports any other
 //! fault. It does not know tables or what values mean.
@@ -10,6 +11,7 @@ pub(crate) mod file_record;
 mod honoured;
 mod java_debug;
 mod parts;
+mod short;
 mod touches;
 mod types;
 mod validate;
@@ -62,12 +64,28 @@ pub fn decode_parts(operation: Operation, body: &[u8]) -> Result<Parts, Error> {
 #[derive(Debug)]
 pub struct Shaped<'b> {
     operation: Operation,
-    input: Input,
-    node: Node<'b>,
+    found: Found<'b>,
+}
+
+/// How far a request has been read.
+#[derive(Debug)]
+enum Found<'b> {
+    /// The short way ends with parts.
+    Parts(Parts),
+    /// The long way still has the body's values, of the right types.
+    Body { input: Input, node: Node<'b> },
 }
 
 /// The request in the body, or the first error of its JSON and types.
 pub fn shape(operation: Operation, body: &[u8]) -> Result<Shaped<'_>, Error> {
+    match short::parts(operation, body) {
+        Some(parts) => Ok(Shaped { operation, found: Found::Parts(parts) }),
+        None => shape_long(operation, body),
+    }
+}
+
+/// The same as [`shape`], by the long way alone: what the short way is compared with.
+pub fn shape_long(operation: Operation, body: &[u8]) -> Result<Shaped<'_>, Error> {
     let Some(input) = shapes::input(operation) else { return Err(unknown_operation()) };
     let not_a_request = || Error::new(ErrorKind::Serialization, "");
     let mut node = json::parse(body).map_err(|NotJson| not_a_request())?;
@@ -75,20 +93,32 @@ pub fn shape(operation: Operation, body: &[u8]) -> Result<Shaped<'_>, Error> {
         return Err(not_a_request());
     }
     types::check(input.shape, &mut node)?;
-    Ok(Shaped { operation, input, node })
+    Ok(Shaped { operation, found: Found::Body { input, node } })
 }
 
 impl<'b> Shaped<'b> {
+    /// Whether the short way was enough.
+    pub const fn is_short(&self) -> bool {
+        matches!(self.found, Found::Parts(_))
+    }
+
     /// What the request touches, in its own order: at least [`Request::resources`] of a request that is
     /// accepted. A statement that is parsed and cannot be bound is named here alone, and a table that a map
     /// names twice stands twice.
     pub fn touches(&self) -> Touches<'b> {
-        touches::of(self.operation, &self.node)
+        match &self.found {
+            Found::Parts(parts) => touches::of_parts(self.operation, parts),
+            Found::Body { node, .. } => touches::of(self.operation, node),
+        }
     }
 
     /// The tags that the request gives, valid or not.
     pub fn given_tags(&self) -> GivenTags {
-        touches::given_tags(&self.node)
+        match &self.found {
+            // No request of the data plane has tags.
+            Found::Parts(_) => GivenTags::default(),
+            Found::Body { node, .. } => touches::given_tags(node),
+        }
     }
 
     /// The request, or its first fault that needs no table.
@@ -97,9 +127,14 @@ impl<'b> Shaped<'b> {
     }
 
     /// The parts of the request, or all violations of its constraints as one error.
-    fn parts(self) -> Result<Parts, Error> {
-        violations::check(self.operation, &self.input, &self.node)?;
-        build(self.operation, self.node)
+    pub fn parts(self) -> Result<Parts, Error> {
+        match self.found {
+            Found::Parts(parts) => Ok(parts),
+            Found::Body { input, node } => {
+                violations::check(self.operation, &input, &node)?;
+                build(self.operation, node)
+            }
+        }
     }
 }
 

@@ -53,8 +53,10 @@ use keywright_semantics::request::parts::{
     VectorDistanceFunction, VectorIndexParts, VectorIndexUpdateParts, WarmThroughputParts, WriteRequestParts,
 };
 
-use super::build::{FromNode, Members, choice, choices, structures};
+use super::build::{FromNode, Members, choice, choices, long_structure, structures};
+use super::short::{self, ReadShort, Reader, filled, short_structure};
 use crate::json::Node;
+use crate::shapes::{Shape, table};
 
 choices! {
     ApproximateCreationDateTimePrecision,
@@ -99,7 +101,7 @@ structures! {
         attribute_name: "AttributeName",
         attribute_type: "AttributeType",
     }
-    AttributeValueUpdateParts {
+    AttributeValueUpdateParts: ATTRIBUTE_VALUE_UPDATE {
         value: "Value",
         action: "Action",
     }
@@ -124,7 +126,7 @@ structures! {
         statements: "Statements",
         return_consumed_capacity: "ReturnConsumedCapacity",
     }
-    BatchGetItemParts {
+    BatchGetItemParts: BATCH_GET_ITEM_INPUT {
         request_items: "RequestItems",
         return_consumed_capacity: "ReturnConsumedCapacity",
     }
@@ -134,7 +136,7 @@ structures! {
         consistent_read: "ConsistentRead",
         return_values_on_condition_check_failure: "ReturnValuesOnConditionCheckFailure",
     }
-    BatchWriteItemParts {
+    BatchWriteItemParts: BATCH_WRITE_ITEM_INPUT {
         request_items: "RequestItems",
         return_consumed_capacity: "ReturnConsumedCapacity",
         return_item_collection_metrics: "ReturnItemCollectionMetrics",
@@ -142,7 +144,7 @@ structures! {
     CancelBulkOperationParts {
         bulk_operation_arn: "BulkOperationArn",
     }
-    ConditionParts {
+    ConditionParts: CONDITION {
         attribute_value_list: "AttributeValueList",
         comparison_operator: "ComparisonOperator",
     }
@@ -218,7 +220,7 @@ structures! {
     DeleteGlobalTableWitnessGroupMemberActionParts {
         region_name: "RegionName",
     }
-    DeleteItemParts {
+    DeleteItemParts: DELETE_ITEM_INPUT {
         table_name: "TableName",
         key: "Key",
         expected: "Expected",
@@ -237,7 +239,7 @@ structures! {
     DeleteReplicationGroupMemberActionParts {
         region_name: "RegionName",
     }
-    DeleteRequestParts {
+    DeleteRequestParts: DELETE_REQUEST {
         key: "Key",
     }
     DeleteResourcePolicyParts {
@@ -323,7 +325,7 @@ structures! {
         client_request_token: "ClientRequestToken",
         return_consumed_capacity: "ReturnConsumedCapacity",
     }
-    ExpectedAttributeValueParts {
+    ExpectedAttributeValueParts: EXPECTED_ATTRIBUTE_VALUE {
         value: "Value",
         exists: "Exists",
         comparison_operator: "ComparisonOperator",
@@ -350,7 +352,7 @@ structures! {
         expression_attribute_names: "ExpressionAttributeNames",
         expression_attribute_values: "ExpressionAttributeValues",
     }
-    GetItemParts {
+    GetItemParts: GET_ITEM_INPUT {
         table_name: "TableName",
         key: "Key",
         attributes_to_get: "AttributesToGet",
@@ -426,7 +428,7 @@ structures! {
         attribute_name: "AttributeName",
         key_type: "KeyType",
     }
-    KeysAndAttributesParts {
+    KeysAndAttributesParts: KEYS_AND_ATTRIBUTES {
         keys: "Keys",
         attributes_to_get: "AttributesToGet",
         consistent_read: "ConsistentRead",
@@ -518,7 +520,7 @@ structures! {
         read_capacity_units: "ReadCapacityUnits",
         write_capacity_units: "WriteCapacityUnits",
     }
-    PutItemParts {
+    PutItemParts: PUT_ITEM_INPUT {
         table_name: "TableName",
         item: "Item",
         expected: "Expected",
@@ -531,7 +533,7 @@ structures! {
         expression_attribute_values: "ExpressionAttributeValues",
         return_values_on_condition_check_failure: "ReturnValuesOnConditionCheckFailure",
     }
-    PutRequestParts {
+    PutRequestParts: PUT_REQUEST {
         item: "Item",
     }
     PutResourcePolicyParts {
@@ -540,7 +542,7 @@ structures! {
         expected_revision_id: "ExpectedRevisionId",
         confirm_remove_self_resource_access: "ConfirmRemoveSelfResourceAccess",
     }
-    QueryParts {
+    QueryParts: QUERY_INPUT {
         table_name: "TableName",
         index_name: "IndexName",
         select: "Select",
@@ -628,7 +630,7 @@ structures! {
         s3_bucket: "S3Bucket",
         s3_key_prefix: "S3KeyPrefix",
     }
-    ScanParts {
+    ScanParts: SCAN_INPUT {
         table_name: "TableName",
         index_name: "IndexName",
         attributes_to_get: "AttributesToGet",
@@ -694,7 +696,7 @@ structures! {
         enabled: "Enabled",
         attribute_name: "AttributeName",
     }
-    TransactConditionCheckParts {
+    TransactConditionCheckParts: CONDITION_CHECK {
         key: "Key",
         table_name: "TableName",
         condition_expression: "ConditionExpression",
@@ -702,7 +704,7 @@ structures! {
         expression_attribute_values: "ExpressionAttributeValues",
         return_values_on_condition_check_failure: "ReturnValuesOnConditionCheckFailure",
     }
-    TransactDeleteParts {
+    TransactDeleteParts: DELETE {
         key: "Key",
         table_name: "TableName",
         condition_expression: "ConditionExpression",
@@ -710,20 +712,20 @@ structures! {
         expression_attribute_values: "ExpressionAttributeValues",
         return_values_on_condition_check_failure: "ReturnValuesOnConditionCheckFailure",
     }
-    TransactGetItemParts {
+    TransactGetItemParts: TRANSACT_GET_ITEM {
         get: "Get",
     }
-    TransactGetItemsParts {
+    TransactGetItemsParts: TRANSACT_GET_ITEMS_INPUT {
         transact_items: "TransactItems",
         return_consumed_capacity: "ReturnConsumedCapacity",
     }
-    TransactGetParts {
+    TransactGetParts: GET {
         key: "Key",
         table_name: "TableName",
         projection_expression: "ProjectionExpression",
         expression_attribute_names: "ExpressionAttributeNames",
     }
-    TransactPutParts {
+    TransactPutParts: PUT {
         item: "Item",
         table_name: "TableName",
         condition_expression: "ConditionExpression",
@@ -731,7 +733,7 @@ structures! {
         expression_attribute_values: "ExpressionAttributeValues",
         return_values_on_condition_check_failure: "ReturnValuesOnConditionCheckFailure",
     }
-    TransactUpdateParts {
+    TransactUpdateParts: UPDATE {
         key: "Key",
         update_expression: "UpdateExpression",
         table_name: "TableName",
@@ -740,13 +742,13 @@ structures! {
         expression_attribute_values: "ExpressionAttributeValues",
         return_values_on_condition_check_failure: "ReturnValuesOnConditionCheckFailure",
     }
-    TransactWriteItemParts {
+    TransactWriteItemParts: TRANSACT_WRITE_ITEM {
         condition_check: "ConditionCheck",
         put: "Put",
         delete: "Delete",
         update: "Update",
     }
-    TransactWriteItemsParts {
+    TransactWriteItemsParts: TRANSACT_WRITE_ITEMS_INPUT {
         transact_items: "TransactItems",
         return_consumed_capacity: "ReturnConsumedCapacity",
         return_item_collection_metrics: "ReturnItemCollectionMetrics",
@@ -784,7 +786,7 @@ structures! {
         global_table_global_secondary_index_settings_update: "GlobalTableGlobalSecondaryIndexSettingsUpdate",
         replica_settings_update: "ReplicaSettingsUpdate",
     }
-    UpdateItemParts {
+    UpdateItemParts: UPDATE_ITEM_INPUT {
         table_name: "TableName",
         key: "Key",
         attribute_updates: "AttributeUpdates",
@@ -864,7 +866,7 @@ structures! {
         read_units_per_second: "ReadUnitsPerSecond",
         write_units_per_second: "WriteUnitsPerSecond",
     }
-    WriteRequestParts {
+    WriteRequestParts: WRITE_REQUEST {
         put_request: "PutRequest",
         delete_request: "DeleteRequest",
     }

@@ -7,8 +7,10 @@ use std::borrow::Cow;
 use keywright_semantics::limits::{BATCH_GET_KEYS_MAX, STATEMENT_UNITS_MAX, TRANSACTION_ITEMS_MAX};
 use keywright_semantics::operation::Operation;
 use keywright_semantics::partiql;
+use keywright_semantics::request::parts::TransactWriteItemParts;
 use keywright_semantics::touches::{Action, ReplicaChange, Resource, Touch, Touches};
 
+use super::Parts;
 use crate::json::{Node, member};
 
 /// Entries of one request that are read. A request of more tables, actions or statements is refused by its
@@ -97,6 +99,54 @@ pub(super) fn of<'b>(operation: Operation, body: &Node<'b>) -> Touches<'b> {
         }
         _ => one(table(body)),
     }
+}
+
+/// What a request of the data plane touches, of which only the parts are left. They name all that is required.
+pub(super) fn of_parts<'b>(operation: Operation, parts: &Parts) -> Touches<'b> {
+    let named = |name: &String| Resource::Table(Cow::Owned(name.clone()));
+    let indexed = |name: &String, index: Option<&String>| {
+        Touches::One(Touch::own(operation, Resource::of_table(name.clone(), index.cloned())))
+    };
+    let own = |name: &String| Touch::own(operation, named(name));
+    match parts {
+        Parts::GetItem(parts) => Touches::One(own(&parts.table_name)),
+        Parts::PutItem(parts) => Touches::One(own(&parts.table_name)),
+        Parts::UpdateItem(parts) => Touches::One(own(&parts.table_name)),
+        Parts::DeleteItem(parts) => Touches::One(own(&parts.table_name)),
+        Parts::Query(parts) => indexed(&parts.table_name, parts.index_name.as_ref()),
+        Parts::Scan(parts) => indexed(&parts.table_name, parts.index_name.as_ref()),
+        Parts::BatchGetItem(parts) => {
+            let tables = parts.request_items.iter().map(|(name, _)| own(name));
+            several(operation, tables.take(TOUCHES_MAX).collect())
+        }
+        Parts::BatchWriteItem(parts) => {
+            let tables = parts.request_items.iter().map(|(name, _)| own(name));
+            several(operation, tables.take(TOUCHES_MAX).collect())
+        }
+        Parts::TransactGetItems(parts) => {
+            let gets = parts.transact_items.iter().take(TOUCHES_MAX);
+            let gets = gets.map(|item| Touch::own(Operation::GetItem, named(&item.get.table_name)));
+            several(operation, gets.collect())
+        }
+        Parts::TransactWriteItems(parts) => {
+            let items = parts.transact_items.iter().take(TOUCHES_MAX);
+            several(operation, items.flat_map(actions).collect())
+        }
+        _ => Touches::One(Touch::own(operation, Resource::Unnamed)),
+    }
+}
+
+/// The actions of one element of a transaction, in the order of [`write`].
+fn actions<'b>(item: &TransactWriteItemParts) -> Vec<Touch<'b>> {
+    let check = item.condition_check.as_ref().map(|part| &part.table_name);
+    let put = item.put.as_ref().map(|part| &part.table_name);
+    let delete = item.delete.as_ref().map(|part| &part.table_name);
+    let update = item.update.as_ref().map(|part| &part.table_name);
+    let kinds = WRITE_ACTIONS.iter().zip([check, put, delete, update]);
+    given_actions(kinds.filter_map(|((_, action), name)| {
+        let resource = Resource::Table(Cow::Owned(name?.clone()));
+        Some(Touch { action: *action, resource })
+    }))
 }
 
 /// Tags that a request gives to what it makes or changes, and the keys of all that it names.
@@ -209,15 +259,20 @@ fn get<'b>(element: &Node<'b>) -> Touch<'b> {
 
 /// The actions of one element of a transaction. A valid one has exactly one action.
 fn write<'b>(element: &Node<'b>) -> Vec<Touch<'b>> {
-    let kinds = [
-        ("ConditionCheck", Action::ConditionCheckItem),
-        ("Put", Action::Operation(Operation::PutItem)),
-        ("Delete", Action::Operation(Operation::DeleteItem)),
-        ("Update", Action::Operation(Operation::UpdateItem)),
-    ];
-    let given = kinds.iter().filter_map(|(name, action)| {
+    given_actions(WRITE_ACTIONS.iter().filter_map(|(name, action)| {
         value(element, name).map(|part| Touch { action: *action, resource: table(part) })
-    });
+    }))
+}
+
+/// The members of an element of a transaction, each with its action.
+const WRITE_ACTIONS: [(&str, Action); 4] = [
+    ("ConditionCheck", Action::ConditionCheckItem),
+    ("Put", Action::Operation(Operation::PutItem)),
+    ("Delete", Action::Operation(Operation::DeleteItem)),
+    ("Update", Action::Operation(Operation::UpdateItem)),
+];
+
+fn given_actions<'b>(given: impl Iterator<Item = Touch<'b>>) -> Vec<Touch<'b>> {
     let mut given: Vec<_> = given.collect();
     if given.is_empty() {
         given.push(Touch::own(Operation::TransactWriteItems, Resource::Nothing));

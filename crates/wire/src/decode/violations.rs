@@ -288,15 +288,23 @@ fn text_length(value: &str) -> i64 {
     count(if value.is_ascii() { value.len() } else { value.encode_utf16().count() })
 }
 
-fn count(length: usize) -> i64 {
+/// A length as bounds have it.
+pub(super) fn count(length: usize) -> i64 {
     i64::try_from(length).unwrap_or(i64::MAX)
 }
 
-fn out_of_bounds(shape: &Shape, length: i64) -> bool {
+/// Whether a length, or a number, is outside of the shape's bounds.
+pub(super) fn out_of_bounds(shape: &Shape, length: i64) -> bool {
     shape.min.is_some_and(|min| length < min) || shape.max.is_some_and(|max| length > max)
 }
 
-fn text_violates(shape: &Shape, value: &str) -> bool {
+/// Whether a text violates its length or its pattern.
+#[inline]
+pub(super) fn text_violates(shape: &Shape, value: &str) -> bool {
+    shape.is_bounded() && bounded_text_violates(shape, value)
+}
+
+fn bounded_text_violates(shape: &Shape, value: &str) -> bool {
     if shape.arn_passes && value.starts_with("arn:") {
         return false;
     }

@@ -13,7 +13,6 @@ mod imports;
 mod insights;
 mod items;
 mod partiql;
-mod plain;
 mod replica_scaling;
 mod replicas;
 mod streams;

@@ -13,7 +13,7 @@ use keywright_semantics::number::{Number, StoredNumber};
 use keywright_semantics::response::{TimestampMs, TimestampSeconds};
 use keywright_semantics::value::AttributeValue;
 
-use super::plain::{plain_bytes, push_short};
+use crate::plain::{plain_bytes, push_short};
 
 /// One JSON document being written.
 #[derive(Debug, Default)]

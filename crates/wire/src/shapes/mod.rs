@@ -5,7 +5,7 @@
 
 mod file_record;
 mod form;
-mod table;
+pub(crate) mod table;
 
 pub(crate) use file_record::{ATTRIBUTES, NAMES, TEXT};
 pub use form::{Form, FormKind};
@@ -239,10 +239,34 @@ impl Shape {
         self
     }
 
+    /// The member of that name, which the structure must have.
+    pub(crate) const fn member(&'static self, name: &str) -> &'static Member {
+        let Kind::Structure { mut members, .. } = self.kind else { panic!("only structures have members") };
+        while let [member, rest @ ..] = members {
+            if is_same(member.name, name) {
+                return member;
+            }
+            members = rest;
+        }
+        panic!("the structure has no member of that name")
+    }
+
     /// Whether anything bounds the value beyond its type.
     pub(crate) const fn is_bounded(&self) -> bool {
         self.min.is_some() || self.max.is_some() || self.pattern.is_some()
     }
+}
+
+/// Equality of texts while the program is compiled.
+const fn is_same(one: &str, other: &str) -> bool {
+    let (mut one, mut other) = (one.as_bytes(), other.as_bytes());
+    while let ([first, one_rest @ ..], [second, other_rest @ ..]) = (one, other) {
+        if *first != *second {
+            return false;
+        }
+        (one, other) = (one_rest, other_rest);
+    }
+    one.is_empty() && other.is_empty()
 }
 
 /// Whether a member may be absent.

@@ -83,11 +83,12 @@ pub(crate) fn input(operation: Operation) -> Option<Input> {
     Some(input)
 }
 
-static APPROXIMATE_CREATION_DATE_TIME_PRECISION: Shape = Shape::choice(&["MILLISECOND", "MICROSECOND"]);
+pub(crate) static APPROXIMATE_CREATION_DATE_TIME_PRECISION: Shape =
+    Shape::choice(&["MILLISECOND", "MICROSECOND"]);
 
-static ATTRIBUTE_ACTION: Shape = Shape::choice(&["ADD", "PUT", "DELETE"]);
+pub(crate) static ATTRIBUTE_ACTION: Shape = Shape::choice(&["ADD", "PUT", "DELETE"]);
 
-static ATTRIBUTE_DEFINITION: Shape = Shape::structure(
+pub(crate) static ATTRIBUTE_DEFINITION: Shape = Shape::structure(
     "AttributeDefinition",
     &[
         Member::required("AttributeName", &KEY_SCHEMA_ATTRIBUTE_NAME),
@@ -95,26 +96,26 @@ static ATTRIBUTE_DEFINITION: Shape = Shape::structure(
     ],
 );
 
-static ATTRIBUTE_DEFINITIONS: Shape = Shape::list(&ATTRIBUTE_DEFINITION);
+pub(crate) static ATTRIBUTE_DEFINITIONS: Shape = Shape::list(&ATTRIBUTE_DEFINITION);
 
-static ATTRIBUTE_NAME: Shape = Shape::text();
+pub(crate) static ATTRIBUTE_NAME: Shape = Shape::text();
 
-static ATTRIBUTE_NAME_LIST: Shape = Shape::list(&ATTRIBUTE_NAME).min(1).max(255);
+pub(crate) static ATTRIBUTE_NAME_LIST: Shape = Shape::list(&ATTRIBUTE_NAME).min(1).max(255);
 
-static ATTRIBUTE_UPDATES: Shape = Shape::map(&ATTRIBUTE_NAME, &ATTRIBUTE_VALUE_UPDATE);
+pub(crate) static ATTRIBUTE_UPDATES: Shape = Shape::map(&ATTRIBUTE_NAME, &ATTRIBUTE_VALUE_UPDATE);
 
-static ATTRIBUTE_VALUE: Shape = Shape::attribute_value();
+pub(crate) static ATTRIBUTE_VALUE: Shape = Shape::attribute_value();
 
-static ATTRIBUTE_VALUE_LIST: Shape = Shape::list(&ATTRIBUTE_VALUE);
+pub(crate) static ATTRIBUTE_VALUE_LIST: Shape = Shape::list(&ATTRIBUTE_VALUE);
 
-static ATTRIBUTE_VALUE_UPDATE: Shape = Shape::structure(
+pub(crate) static ATTRIBUTE_VALUE_UPDATE: Shape = Shape::structure(
     "AttributeValueUpdate",
     &[Member::optional("Value", &ATTRIBUTE_VALUE), Member::optional("Action", &ATTRIBUTE_ACTION)],
 );
 
-static AUTO_SCALING_POLICY_NAME: Shape = Shape::text().min(1).max(256).pattern(Pattern::Printed);
+pub(crate) static AUTO_SCALING_POLICY_NAME: Shape = Shape::text().min(1).max(256).pattern(Pattern::Printed);
 
-static AUTO_SCALING_POLICY_UPDATE: Shape = Shape::structure(
+pub(crate) static AUTO_SCALING_POLICY_UPDATE: Shape = Shape::structure(
     "AutoScalingPolicyUpdate",
     &[
         Member::optional("PolicyName", &AUTO_SCALING_POLICY_NAME),
@@ -125,9 +126,9 @@ static AUTO_SCALING_POLICY_UPDATE: Shape = Shape::structure(
     ],
 );
 
-static AUTO_SCALING_ROLE_ARN: Shape = Shape::text().min(1).max(1600).pattern(Pattern::Xml);
+pub(crate) static AUTO_SCALING_ROLE_ARN: Shape = Shape::text().min(1).max(1600).pattern(Pattern::Xml);
 
-static AUTO_SCALING_SETTINGS_UPDATE: Shape = Shape::structure(
+pub(crate) static AUTO_SCALING_SETTINGS_UPDATE: Shape = Shape::structure(
     "AutoScalingSettingsUpdate",
     &[
         Member::optional("MinimumUnits", &POSITIVE_LONG_OBJECT),
@@ -138,7 +139,7 @@ static AUTO_SCALING_SETTINGS_UPDATE: Shape = Shape::structure(
     ],
 );
 
-static AUTO_SCALING_TARGET_TRACKING_SCALING_POLICY_CONFIGURATION_UPDATE: Shape = Shape::structure(
+pub(crate) static AUTO_SCALING_TARGET_TRACKING_SCALING_POLICY_CONFIGURATION_UPDATE: Shape = Shape::structure(
     "AutoScalingTargetTrackingScalingPolicyConfigurationUpdate",
     &[
         Member::optional("DisableScaleIn", &BOOLEAN_OBJECT),
@@ -148,15 +149,15 @@ static AUTO_SCALING_TARGET_TRACKING_SCALING_POLICY_CONFIGURATION_UPDATE: Shape =
     ],
 );
 
-static BACKUP_ARN: Shape = Shape::text().min(37).max(1024);
+pub(crate) static BACKUP_ARN: Shape = Shape::text().min(37).max(1024);
 
-static BACKUP_NAME: Shape = Shape::text().min(3).max(255).pattern(Pattern::Name);
+pub(crate) static BACKUP_NAME: Shape = Shape::text().min(3).max(255).pattern(Pattern::Name);
 
-static BACKUP_TYPE_FILTER: Shape = Shape::choice(&["USER", "SYSTEM", "AWS_BACKUP", "ALL"]);
+pub(crate) static BACKUP_TYPE_FILTER: Shape = Shape::choice(&["USER", "SYSTEM", "AWS_BACKUP", "ALL"]);
 
-static BACKUPS_INPUT_LIMIT: Shape = Shape::integer().min(1).max(100);
+pub(crate) static BACKUPS_INPUT_LIMIT: Shape = Shape::integer().min(1).max(100);
 
-static BATCH_EXECUTE_STATEMENT_INPUT: Shape = Shape::structure(
+pub(crate) static BATCH_EXECUTE_STATEMENT_INPUT: Shape = Shape::structure(
     "BatchExecuteStatementInput",
     &[
         Member::required("Statements", &PARTI_QL_BATCH_REQUEST),
@@ -164,7 +165,7 @@ static BATCH_EXECUTE_STATEMENT_INPUT: Shape = Shape::structure(
     ],
 );
 
-static BATCH_GET_ITEM_INPUT: Shape = Shape::structure(
+pub(crate) static BATCH_GET_ITEM_INPUT: Shape = Shape::structure(
     "BatchGetItemInput",
     &[
         Member::optional("ReturnConsumedCapacity", &RETURN_CONSUMED_CAPACITY),
@@ -172,9 +173,9 @@ static BATCH_GET_ITEM_INPUT: Shape = Shape::structure(
     ],
 );
 
-static BATCH_GET_REQUEST_MAP: Shape = Shape::map(&BATCH_TABLE_NAME, &KEYS_AND_ATTRIBUTES).max(100);
+pub(crate) static BATCH_GET_REQUEST_MAP: Shape = Shape::map(&BATCH_TABLE_NAME, &KEYS_AND_ATTRIBUTES).max(100);
 
-static BATCH_STATEMENT_REQUEST: Shape = Shape::structure(
+pub(crate) static BATCH_STATEMENT_REQUEST: Shape = Shape::structure(
     "BatchStatementRequest",
     &[
         Member::required("Statement", &PARTI_QL_STATEMENT),
@@ -184,9 +185,10 @@ static BATCH_STATEMENT_REQUEST: Shape = Shape::structure(
     ],
 );
 
-static BATCH_TABLE_NAME: Shape = Shape::text().min(3).max(255).arn_passes().pattern(Pattern::NameOrEmpty);
+pub(crate) static BATCH_TABLE_NAME: Shape =
+    Shape::text().min(3).max(255).arn_passes().pattern(Pattern::NameOrEmpty);
 
-static BATCH_WRITE_ITEM_INPUT: Shape = Shape::structure(
+pub(crate) static BATCH_WRITE_ITEM_INPUT: Shape = Shape::structure(
     "BatchWriteItemInput",
     &[
         Member::optional("ReturnConsumedCapacity", &RETURN_CONSUMED_CAPACITY),
@@ -195,32 +197,34 @@ static BATCH_WRITE_ITEM_INPUT: Shape = Shape::structure(
     ],
 );
 
-static BATCH_WRITE_ITEM_REQUEST_MAP: Shape = Shape::map(&BATCH_TABLE_NAME, &WRITE_REQUESTS).max(25);
+pub(crate) static BATCH_WRITE_ITEM_REQUEST_MAP: Shape =
+    Shape::map(&BATCH_TABLE_NAME, &WRITE_REQUESTS).max(25);
 
-static BILLING_MODE: Shape = Shape::choice(&["PROVISIONED", "PAY_PER_REQUEST"]);
+pub(crate) static BILLING_MODE: Shape = Shape::choice(&["PROVISIONED", "PAY_PER_REQUEST"]);
 
-static BOOLEAN_OBJECT: Shape = Shape::boolean();
+pub(crate) static BOOLEAN_OBJECT: Shape = Shape::boolean();
 
-static BULK_OPERATION_ARN: Shape = Shape::text().min(37).max(1024);
+pub(crate) static BULK_OPERATION_ARN: Shape = Shape::text().min(37).max(1024);
 
-static BULK_OPERATION_INPUT_FORMAT: Shape = Shape::choice(&["DYNAMODB_JSON", "ION"]);
+pub(crate) static BULK_OPERATION_INPUT_FORMAT: Shape = Shape::choice(&["DYNAMODB_JSON", "ION"]);
 
-static BULK_OPERATION_MAX_WRITE_REQUEST_UNITS: Shape = Shape::long().min(1024);
+pub(crate) static BULK_OPERATION_MAX_WRITE_REQUEST_UNITS: Shape = Shape::long().min(1024);
 
-static BULK_OPERATION_NEXT_TOKEN: Shape = Shape::text().min(1).max(1024).pattern(Pattern::PageToken);
+pub(crate) static BULK_OPERATION_NEXT_TOKEN: Shape =
+    Shape::text().min(1).max(1024).pattern(Pattern::PageToken);
 
-static BULK_OPERATION_PERFORMANCE_TIER: Shape = Shape::choice(&["STANDARD", "ACCELERATED"]);
+pub(crate) static BULK_OPERATION_PERFORMANCE_TIER: Shape = Shape::choice(&["STANDARD", "ACCELERATED"]);
 
-static CANCEL_BULK_OPERATION_INPUT: Shape = Shape::structure(
+pub(crate) static CANCEL_BULK_OPERATION_INPUT: Shape = Shape::structure(
     "CancelBulkOperationInput",
     &[Member::required("BulkOperationArn", &BULK_OPERATION_ARN)],
 );
 
-static CLIENT_REQUEST_TOKEN: Shape = Shape::text().min(1).max(36);
+pub(crate) static CLIENT_REQUEST_TOKEN: Shape = Shape::text().min(1).max(36);
 
-static CLIENT_TOKEN: Shape = Shape::text().pattern(Pattern::ClientToken);
+pub(crate) static CLIENT_TOKEN: Shape = Shape::text().pattern(Pattern::ClientToken);
 
-static COMPARISON_OPERATOR: Shape = Shape::choice(&[
+pub(crate) static COMPARISON_OPERATOR: Shape = Shape::choice(&[
     "IN",
     "NULL",
     "BETWEEN",
@@ -236,7 +240,7 @@ static COMPARISON_OPERATOR: Shape = Shape::choice(&[
     "CONTAINS",
 ]);
 
-static CONDITION: Shape = Shape::structure(
+pub(crate) static CONDITION: Shape = Shape::structure(
     "Condition",
     &[
         Member::optional("AttributeValueList", &ATTRIBUTE_VALUE_LIST),
@@ -244,7 +248,7 @@ static CONDITION: Shape = Shape::structure(
     ],
 );
 
-static CONDITION_CHECK: Shape = Shape::structure(
+pub(crate) static CONDITION_CHECK: Shape = Shape::structure(
     "ConditionCheck",
     &[
         Member::required("Key", &KEY),
@@ -256,24 +260,25 @@ static CONDITION_CHECK: Shape = Shape::structure(
     ],
 );
 
-static CONDITION_EXPRESSION: Shape = Shape::text();
+pub(crate) static CONDITION_EXPRESSION: Shape = Shape::text();
 
-static CONDITIONAL_OPERATOR: Shape = Shape::choice(&["OR", "AND"]);
+pub(crate) static CONDITIONAL_OPERATOR: Shape = Shape::choice(&["OR", "AND"]);
 
-static CONFIRM_REMOVE_SELF_RESOURCE_ACCESS: Shape = Shape::boolean();
+pub(crate) static CONFIRM_REMOVE_SELF_RESOURCE_ACCESS: Shape = Shape::boolean();
 
-static CONSISTENT_READ: Shape = Shape::boolean();
+pub(crate) static CONSISTENT_READ: Shape = Shape::boolean();
 
-static CONTRIBUTOR_INSIGHTS_ACTION: Shape = Shape::choice(&["ENABLE", "DISABLE"]);
+pub(crate) static CONTRIBUTOR_INSIGHTS_ACTION: Shape = Shape::choice(&["ENABLE", "DISABLE"]);
 
-static CONTRIBUTOR_INSIGHTS_MODE: Shape = Shape::choice(&["ACCESSED_AND_THROTTLED_KEYS", "THROTTLED_KEYS"]);
+pub(crate) static CONTRIBUTOR_INSIGHTS_MODE: Shape =
+    Shape::choice(&["ACCESSED_AND_THROTTLED_KEYS", "THROTTLED_KEYS"]);
 
-static CREATE_BACKUP_INPUT: Shape = Shape::structure(
+pub(crate) static CREATE_BACKUP_INPUT: Shape = Shape::structure(
     "CreateBackupInput",
     &[Member::required("TableName", &TABLE_ARN), Member::required("BackupName", &BACKUP_NAME)],
 );
 
-static CREATE_GLOBAL_SECONDARY_INDEX_ACTION: Shape = Shape::structure(
+pub(crate) static CREATE_GLOBAL_SECONDARY_INDEX_ACTION: Shape = Shape::structure(
     "CreateGlobalSecondaryIndexAction",
     &[
         Member::required("IndexName", &INDEX_NAME),
@@ -285,20 +290,20 @@ static CREATE_GLOBAL_SECONDARY_INDEX_ACTION: Shape = Shape::structure(
     ],
 );
 
-static CREATE_GLOBAL_TABLE_INPUT: Shape = Shape::structure(
+pub(crate) static CREATE_GLOBAL_TABLE_INPUT: Shape = Shape::structure(
     "CreateGlobalTableInput",
     &[Member::required("GlobalTableName", &TABLE_NAME), Member::required("ReplicationGroup", &REPLICA_LIST)],
 );
 
-static CREATE_GLOBAL_TABLE_WITNESS_GROUP_MEMBER_ACTION: Shape = Shape::structure(
+pub(crate) static CREATE_GLOBAL_TABLE_WITNESS_GROUP_MEMBER_ACTION: Shape = Shape::structure(
     "CreateGlobalTableWitnessGroupMemberAction",
     &[Member::required("RegionName", &REGION_NAME)],
 );
 
-static CREATE_REPLICA_ACTION: Shape =
+pub(crate) static CREATE_REPLICA_ACTION: Shape =
     Shape::structure("CreateReplicaAction", &[Member::required("RegionName", &REGION_NAME)]);
 
-static CREATE_REPLICATION_GROUP_MEMBER_ACTION: Shape = Shape::structure(
+pub(crate) static CREATE_REPLICATION_GROUP_MEMBER_ACTION: Shape = Shape::structure(
     "CreateReplicationGroupMemberAction",
     &[
         Member::required("RegionName", &REGION_NAME),
@@ -310,7 +315,7 @@ static CREATE_REPLICATION_GROUP_MEMBER_ACTION: Shape = Shape::structure(
     ],
 );
 
-static CREATE_TABLE_INPUT: Shape = Shape::structure(
+pub(crate) static CREATE_TABLE_INPUT: Shape = Shape::structure(
     "CreateTableInput",
     &[
         Member::required("AttributeDefinitions", &ATTRIBUTE_DEFINITIONS),
@@ -335,7 +340,7 @@ static CREATE_TABLE_INPUT: Shape = Shape::structure(
     ],
 );
 
-static CREATE_VECTOR_INDEX_ACTION: Shape = Shape::structure(
+pub(crate) static CREATE_VECTOR_INDEX_ACTION: Shape = Shape::structure(
     "CreateVectorIndexAction",
     &[
         Member::required("IndexName", &INDEX_NAME),
@@ -347,20 +352,20 @@ static CREATE_VECTOR_INDEX_ACTION: Shape = Shape::structure(
     ],
 );
 
-static CSV_DELIMITER: Shape = Shape::text().min(1).max(1).pattern(Pattern::Delimiter);
+pub(crate) static CSV_DELIMITER: Shape = Shape::text().min(1).max(1).pattern(Pattern::Delimiter);
 
-static CSV_HEADER: Shape = Shape::text().min(1).max(65_536).pattern(Pattern::Header);
+pub(crate) static CSV_HEADER: Shape = Shape::text().min(1).max(65_536).pattern(Pattern::Header);
 
-static CSV_HEADER_LIST: Shape = Shape::list(&CSV_HEADER).min(1).max(255);
+pub(crate) static CSV_HEADER_LIST: Shape = Shape::list(&CSV_HEADER).min(1).max(255);
 
-static CSV_OPTIONS: Shape = Shape::structure(
+pub(crate) static CSV_OPTIONS: Shape = Shape::structure(
     "CsvOptions",
     &[Member::optional("Delimiter", &CSV_DELIMITER), Member::optional("HeaderList", &CSV_HEADER_LIST)],
 );
 
-static DATE: Shape = Shape::timestamp();
+pub(crate) static DATE: Shape = Shape::timestamp();
 
-static DELETE: Shape = Shape::structure(
+pub(crate) static DELETE: Shape = Shape::structure(
     "Delete",
     &[
         Member::required("Key", &KEY),
@@ -372,18 +377,18 @@ static DELETE: Shape = Shape::structure(
     ],
 );
 
-static DELETE_BACKUP_INPUT: Shape =
+pub(crate) static DELETE_BACKUP_INPUT: Shape =
     Shape::structure("DeleteBackupInput", &[Member::required("BackupArn", &BACKUP_ARN)]);
 
-static DELETE_GLOBAL_SECONDARY_INDEX_ACTION: Shape =
+pub(crate) static DELETE_GLOBAL_SECONDARY_INDEX_ACTION: Shape =
     Shape::structure("DeleteGlobalSecondaryIndexAction", &[Member::required("IndexName", &INDEX_NAME)]);
 
-static DELETE_GLOBAL_TABLE_WITNESS_GROUP_MEMBER_ACTION: Shape = Shape::structure(
+pub(crate) static DELETE_GLOBAL_TABLE_WITNESS_GROUP_MEMBER_ACTION: Shape = Shape::structure(
     "DeleteGlobalTableWitnessGroupMemberAction",
     &[Member::required("RegionName", &REGION_NAME)],
 );
 
-static DELETE_ITEM_INPUT: Shape = Shape::structure(
+pub(crate) static DELETE_ITEM_INPUT: Shape = Shape::structure(
     "DeleteItemInput",
     &[
         Member::optional("ReturnConsumedCapacity", &RETURN_CONSUMED_CAPACITY),
@@ -400,15 +405,15 @@ static DELETE_ITEM_INPUT: Shape = Shape::structure(
     ],
 );
 
-static DELETE_REPLICA_ACTION: Shape =
+pub(crate) static DELETE_REPLICA_ACTION: Shape =
     Shape::structure("DeleteReplicaAction", &[Member::required("RegionName", &REGION_NAME)]);
 
-static DELETE_REPLICATION_GROUP_MEMBER_ACTION: Shape =
+pub(crate) static DELETE_REPLICATION_GROUP_MEMBER_ACTION: Shape =
     Shape::structure("DeleteReplicationGroupMemberAction", &[Member::required("RegionName", &REGION_NAME)]);
 
-static DELETE_REQUEST: Shape = Shape::structure("DeleteRequest", &[Member::required("Key", &KEY)]);
+pub(crate) static DELETE_REQUEST: Shape = Shape::structure("DeleteRequest", &[Member::required("Key", &KEY)]);
 
-static DELETE_RESOURCE_POLICY_INPUT: Shape = Shape::structure(
+pub(crate) static DELETE_RESOURCE_POLICY_INPUT: Shape = Shape::structure(
     "DeleteResourcePolicyInput",
     &[
         Member::required("ResourceArn", &RESOURCE_ARN_STRING),
@@ -416,52 +421,52 @@ static DELETE_RESOURCE_POLICY_INPUT: Shape = Shape::structure(
     ],
 );
 
-static DELETE_TABLE_INPUT: Shape =
+pub(crate) static DELETE_TABLE_INPUT: Shape =
     Shape::structure("DeleteTableInput", &[Member::required_first("TableName", &TABLE_NAME_OR_ARN)]);
 
-static DELETE_VECTOR_INDEX_ACTION: Shape =
+pub(crate) static DELETE_VECTOR_INDEX_ACTION: Shape =
     Shape::structure("DeleteVectorIndexAction", &[Member::required("IndexName", &INDEX_NAME)]);
 
-static DELETION_PROTECTION_ENABLED: Shape = Shape::boolean();
+pub(crate) static DELETION_PROTECTION_ENABLED: Shape = Shape::boolean();
 
-static DESCRIBE_BACKUP_INPUT: Shape =
+pub(crate) static DESCRIBE_BACKUP_INPUT: Shape =
     Shape::structure("DescribeBackupInput", &[Member::required("BackupArn", &BACKUP_ARN)]);
 
-static DESCRIBE_BULK_OPERATION_INPUT: Shape = Shape::structure(
+pub(crate) static DESCRIBE_BULK_OPERATION_INPUT: Shape = Shape::structure(
     "DescribeBulkOperationInput",
     &[Member::required("BulkOperationArn", &BULK_OPERATION_ARN)],
 );
 
-static DESCRIBE_CONTINUOUS_BACKUPS_INPUT: Shape =
+pub(crate) static DESCRIBE_CONTINUOUS_BACKUPS_INPUT: Shape =
     Shape::structure("DescribeContinuousBackupsInput", &[Member::required("TableName", &TABLE_ARN)]);
 
-static DESCRIBE_CONTRIBUTOR_INSIGHTS_INPUT: Shape = Shape::structure(
+pub(crate) static DESCRIBE_CONTRIBUTOR_INSIGHTS_INPUT: Shape = Shape::structure(
     "DescribeContributorInsightsInput",
     &[Member::required("TableName", &TABLE_ARN), Member::optional("IndexName", &INDEX_NAME)],
 );
 
-static DESCRIBE_ENDPOINTS_REQUEST: Shape = Shape::structure("DescribeEndpointsRequest", &[]);
+pub(crate) static DESCRIBE_ENDPOINTS_REQUEST: Shape = Shape::structure("DescribeEndpointsRequest", &[]);
 
-static DESCRIBE_EXPORT_INPUT: Shape =
+pub(crate) static DESCRIBE_EXPORT_INPUT: Shape =
     Shape::structure("DescribeExportInput", &[Member::required("ExportArn", &EXPORT_ARN)]);
 
-static DESCRIBE_GLOBAL_TABLE_INPUT: Shape =
+pub(crate) static DESCRIBE_GLOBAL_TABLE_INPUT: Shape =
     Shape::structure("DescribeGlobalTableInput", &[Member::required("GlobalTableName", &TABLE_NAME)]);
 
-static DESCRIBE_GLOBAL_TABLE_SETTINGS_INPUT: Shape =
+pub(crate) static DESCRIBE_GLOBAL_TABLE_SETTINGS_INPUT: Shape =
     Shape::structure("DescribeGlobalTableSettingsInput", &[Member::required("GlobalTableName", &TABLE_NAME)]);
 
-static DESCRIBE_IMPORT_INPUT: Shape =
+pub(crate) static DESCRIBE_IMPORT_INPUT: Shape =
     Shape::structure("DescribeImportInput", &[Member::required("ImportArn", &IMPORT_ARN)]);
 
-static DESCRIBE_KINESIS_STREAMING_DESTINATION_INPUT: Shape = Shape::structure(
+pub(crate) static DESCRIBE_KINESIS_STREAMING_DESTINATION_INPUT: Shape = Shape::structure(
     "DescribeKinesisStreamingDestinationInput",
     &[Member::required("TableName", &TABLE_ARN)],
 );
 
-static DESCRIBE_LIMITS_INPUT: Shape = Shape::structure("DescribeLimitsInput", &[]);
+pub(crate) static DESCRIBE_LIMITS_INPUT: Shape = Shape::structure("DescribeLimitsInput", &[]);
 
-static DESCRIBE_STREAM_INPUT: Shape = Shape::structure(
+pub(crate) static DESCRIBE_STREAM_INPUT: Shape = Shape::structure(
     "DescribeStreamInput",
     &[
         Member::required("StreamArn", &STREAM_ARN),
@@ -471,18 +476,18 @@ static DESCRIBE_STREAM_INPUT: Shape = Shape::structure(
     ],
 );
 
-static DESCRIBE_TABLE_INPUT: Shape =
+pub(crate) static DESCRIBE_TABLE_INPUT: Shape =
     Shape::structure("DescribeTableInput", &[Member::required_first("TableName", &TABLE_NAME_OR_ARN)]);
 
-static DESCRIBE_TABLE_REPLICA_AUTO_SCALING_INPUT: Shape = Shape::structure(
+pub(crate) static DESCRIBE_TABLE_REPLICA_AUTO_SCALING_INPUT: Shape = Shape::structure(
     "DescribeTableReplicaAutoScalingInput",
     &[Member::required_first("TableName", &TABLE_ARN)],
 );
 
-static DESCRIBE_TIME_TO_LIVE_INPUT: Shape =
+pub(crate) static DESCRIBE_TIME_TO_LIVE_INPUT: Shape =
     Shape::structure("DescribeTimeToLiveInput", &[Member::required("TableName", &TABLE_NAME_OR_ARN)]);
 
-static DISASSOCIATE_REPLICATION_GROUP_MEMBER_ACTION: Shape = Shape::structure(
+pub(crate) static DISASSOCIATE_REPLICATION_GROUP_MEMBER_ACTION: Shape = Shape::structure(
     "DisassociateReplicationGroupMemberAction",
     &[
         Member::required("RegionName", &REGION_NAME),
@@ -490,18 +495,18 @@ static DISASSOCIATE_REPLICATION_GROUP_MEMBER_ACTION: Shape = Shape::structure(
     ],
 );
 
-static DISASSOCIATION_MODE: Shape = Shape::choice(&["WAIT_FOR_REPLICATION"]);
+pub(crate) static DISASSOCIATION_MODE: Shape = Shape::choice(&["WAIT_FOR_REPLICATION"]);
 
-static DISASSOCIATION_PROTECTION_ENABLED: Shape = Shape::boolean();
+pub(crate) static DISASSOCIATION_PROTECTION_ENABLED: Shape = Shape::boolean();
 
-static DOUBLE_OBJECT: Shape = Shape::double();
+pub(crate) static DOUBLE_OBJECT: Shape = Shape::double();
 
-static ENABLE_KINESIS_STREAMING_CONFIGURATION: Shape = Shape::structure(
+pub(crate) static ENABLE_KINESIS_STREAMING_CONFIGURATION: Shape = Shape::structure(
     "EnableKinesisStreamingConfiguration",
     &[Member::optional("ApproximateCreationDateTimePrecision", &APPROXIMATE_CREATION_DATE_TIME_PRECISION)],
 );
 
-static EXECUTE_STATEMENT_INPUT: Shape = Shape::structure(
+pub(crate) static EXECUTE_STATEMENT_INPUT: Shape = Shape::structure(
     "ExecuteStatementInput",
     &[
         Member::required("Statement", &PARTI_QL_STATEMENT),
@@ -514,7 +519,7 @@ static EXECUTE_STATEMENT_INPUT: Shape = Shape::structure(
     ],
 );
 
-static EXECUTE_TRANSACTION_INPUT: Shape = Shape::structure(
+pub(crate) static EXECUTE_TRANSACTION_INPUT: Shape = Shape::structure(
     "ExecuteTransactionInput",
     &[
         Member::required("TransactStatements", &PARAMETERIZED_STATEMENTS),
@@ -523,9 +528,9 @@ static EXECUTE_TRANSACTION_INPUT: Shape = Shape::structure(
     ],
 );
 
-static EXPECTED_ATTRIBUTE_MAP: Shape = Shape::map(&ATTRIBUTE_NAME, &EXPECTED_ATTRIBUTE_VALUE);
+pub(crate) static EXPECTED_ATTRIBUTE_MAP: Shape = Shape::map(&ATTRIBUTE_NAME, &EXPECTED_ATTRIBUTE_VALUE);
 
-static EXPECTED_ATTRIBUTE_VALUE: Shape = Shape::structure(
+pub(crate) static EXPECTED_ATTRIBUTE_VALUE: Shape = Shape::structure(
     "ExpectedAttributeValue",
     &[
         Member::optional("Value", &ATTRIBUTE_VALUE),
@@ -535,15 +540,15 @@ static EXPECTED_ATTRIBUTE_VALUE: Shape = Shape::structure(
     ],
 );
 
-static EXPORT_ARN: Shape = Shape::text().min(37).max(1024);
+pub(crate) static EXPORT_ARN: Shape = Shape::text().min(37).max(1024);
 
-static EXPORT_FORMAT: Shape = Shape::choice(&["DYNAMODB_JSON", "ION"]);
+pub(crate) static EXPORT_FORMAT: Shape = Shape::choice(&["DYNAMODB_JSON", "ION"]);
 
-static EXPORT_FROM_TIME: Shape = Shape::timestamp();
+pub(crate) static EXPORT_FROM_TIME: Shape = Shape::timestamp();
 
-static EXPORT_NEXT_TOKEN: Shape = Shape::text();
+pub(crate) static EXPORT_NEXT_TOKEN: Shape = Shape::text();
 
-static EXPORT_TABLE_TO_POINT_IN_TIME_INPUT: Shape = Shape::structure(
+pub(crate) static EXPORT_TABLE_TO_POINT_IN_TIME_INPUT: Shape = Shape::structure(
     "ExportTableToPointInTimeInput",
     &[
         Member::required("TableArn", &SOURCE_TABLE_ARN),
@@ -561,27 +566,27 @@ static EXPORT_TABLE_TO_POINT_IN_TIME_INPUT: Shape = Shape::structure(
     ],
 );
 
-static EXPORT_TIME: Shape = Shape::timestamp();
+pub(crate) static EXPORT_TIME: Shape = Shape::timestamp();
 
-static EXPORT_TO_TIME: Shape = Shape::timestamp();
+pub(crate) static EXPORT_TO_TIME: Shape = Shape::timestamp();
 
-static EXPORT_TYPE: Shape = Shape::choice(&["FULL_EXPORT", "INCREMENTAL_EXPORT"]);
+pub(crate) static EXPORT_TYPE: Shape = Shape::choice(&["FULL_EXPORT", "INCREMENTAL_EXPORT"]);
 
-static EXPORT_VIEW_TYPE: Shape = Shape::choice(&["NEW_IMAGE", "NEW_AND_OLD_IMAGES"]);
+pub(crate) static EXPORT_VIEW_TYPE: Shape = Shape::choice(&["NEW_IMAGE", "NEW_AND_OLD_IMAGES"]);
 
-static EXPRESSION_ATTRIBUTE_NAME_MAP: Shape =
+pub(crate) static EXPRESSION_ATTRIBUTE_NAME_MAP: Shape =
     Shape::map(&EXPRESSION_ATTRIBUTE_NAME_VARIABLE, &ATTRIBUTE_NAME);
 
-static EXPRESSION_ATTRIBUTE_NAME_VARIABLE: Shape = Shape::text();
+pub(crate) static EXPRESSION_ATTRIBUTE_NAME_VARIABLE: Shape = Shape::text();
 
-static EXPRESSION_ATTRIBUTE_VALUE_MAP: Shape =
+pub(crate) static EXPRESSION_ATTRIBUTE_VALUE_MAP: Shape =
     Shape::map(&EXPRESSION_ATTRIBUTE_VALUE_VARIABLE, &ATTRIBUTE_VALUE);
 
-static EXPRESSION_ATTRIBUTE_VALUE_VARIABLE: Shape = Shape::text();
+pub(crate) static EXPRESSION_ATTRIBUTE_VALUE_VARIABLE: Shape = Shape::text();
 
-static FILTER_CONDITION_MAP: Shape = Shape::map(&ATTRIBUTE_NAME, &CONDITION);
+pub(crate) static FILTER_CONDITION_MAP: Shape = Shape::map(&ATTRIBUTE_NAME, &CONDITION);
 
-static FILTER_SPECIFICATION: Shape = Shape::structure(
+pub(crate) static FILTER_SPECIFICATION: Shape = Shape::structure(
     "FilterSpecification",
     &[
         Member::optional("FilterExpression", &CONDITION_EXPRESSION),
@@ -592,7 +597,7 @@ static FILTER_SPECIFICATION: Shape = Shape::structure(
     ],
 );
 
-static GET: Shape = Shape::structure(
+pub(crate) static GET: Shape = Shape::structure(
     "Get",
     &[
         Member::required("Key", &KEY),
@@ -602,7 +607,7 @@ static GET: Shape = Shape::structure(
     ],
 );
 
-static GET_ITEM_INPUT: Shape = Shape::structure(
+pub(crate) static GET_ITEM_INPUT: Shape = Shape::structure(
     "GetItemInput",
     &[
         Member::required("TableName", &TABLE_ARN),
@@ -615,15 +620,15 @@ static GET_ITEM_INPUT: Shape = Shape::structure(
     ],
 );
 
-static GET_RECORDS_INPUT: Shape = Shape::structure(
+pub(crate) static GET_RECORDS_INPUT: Shape = Shape::structure(
     "GetRecordsInput",
     &[Member::required("ShardIterator", &SHARD_ITERATOR), Member::optional("Limit", &STREAM_RECORDS_LIMIT)],
 );
 
-static GET_RESOURCE_POLICY_INPUT: Shape =
+pub(crate) static GET_RESOURCE_POLICY_INPUT: Shape =
     Shape::structure("GetResourcePolicyInput", &[Member::required("ResourceArn", &RESOURCE_ARN_STRING)]);
 
-static GET_SHARD_ITERATOR_INPUT: Shape = Shape::structure(
+pub(crate) static GET_SHARD_ITERATOR_INPUT: Shape = Shape::structure(
     "GetShardIteratorInput",
     &[
         Member::required("StreamArn", &STREAM_ARN),
@@ -634,9 +639,9 @@ static GET_SHARD_ITERATOR_INPUT: Shape = Shape::structure(
     ],
 );
 
-static GLOBAL_INDEX_KEY_SCHEMA: Shape = Shape::list(&KEY_SCHEMA_ELEMENT).min(1);
+pub(crate) static GLOBAL_INDEX_KEY_SCHEMA: Shape = Shape::list(&KEY_SCHEMA_ELEMENT).min(1);
 
-static GLOBAL_SECONDARY_INDEX: Shape = Shape::structure(
+pub(crate) static GLOBAL_SECONDARY_INDEX: Shape = Shape::structure(
     "GlobalSecondaryIndex",
     &[
         Member::required("IndexName", &INDEX_NAME),
@@ -648,7 +653,7 @@ static GLOBAL_SECONDARY_INDEX: Shape = Shape::structure(
     ],
 );
 
-static GLOBAL_SECONDARY_INDEX_AUTO_SCALING_UPDATE: Shape = Shape::structure(
+pub(crate) static GLOBAL_SECONDARY_INDEX_AUTO_SCALING_UPDATE: Shape = Shape::structure(
     "GlobalSecondaryIndexAutoScalingUpdate",
     &[
         Member::optional("IndexName", &INDEX_NAME),
@@ -656,12 +661,12 @@ static GLOBAL_SECONDARY_INDEX_AUTO_SCALING_UPDATE: Shape = Shape::structure(
     ],
 );
 
-static GLOBAL_SECONDARY_INDEX_AUTO_SCALING_UPDATE_LIST: Shape =
+pub(crate) static GLOBAL_SECONDARY_INDEX_AUTO_SCALING_UPDATE_LIST: Shape =
     Shape::list(&GLOBAL_SECONDARY_INDEX_AUTO_SCALING_UPDATE).min(1);
 
-static GLOBAL_SECONDARY_INDEX_LIST: Shape = Shape::list(&GLOBAL_SECONDARY_INDEX);
+pub(crate) static GLOBAL_SECONDARY_INDEX_LIST: Shape = Shape::list(&GLOBAL_SECONDARY_INDEX);
 
-static GLOBAL_SECONDARY_INDEX_UPDATE: Shape = Shape::structure(
+pub(crate) static GLOBAL_SECONDARY_INDEX_UPDATE: Shape = Shape::structure(
     "GlobalSecondaryIndexUpdate",
     &[
         Member::optional("Update", &UPDATE_GLOBAL_SECONDARY_INDEX_ACTION),
@@ -670,9 +675,9 @@ static GLOBAL_SECONDARY_INDEX_UPDATE: Shape = Shape::structure(
     ],
 );
 
-static GLOBAL_SECONDARY_INDEX_UPDATE_LIST: Shape = Shape::list(&GLOBAL_SECONDARY_INDEX_UPDATE);
+pub(crate) static GLOBAL_SECONDARY_INDEX_UPDATE_LIST: Shape = Shape::list(&GLOBAL_SECONDARY_INDEX_UPDATE);
 
-static GLOBAL_TABLE_GLOBAL_SECONDARY_INDEX_SETTINGS_UPDATE: Shape = Shape::structure(
+pub(crate) static GLOBAL_TABLE_GLOBAL_SECONDARY_INDEX_SETTINGS_UPDATE: Shape = Shape::structure(
     "GlobalTableGlobalSecondaryIndexSettingsUpdate",
     &[
         Member::required("IndexName", &INDEX_NAME),
@@ -681,13 +686,13 @@ static GLOBAL_TABLE_GLOBAL_SECONDARY_INDEX_SETTINGS_UPDATE: Shape = Shape::struc
     ],
 );
 
-static GLOBAL_TABLE_GLOBAL_SECONDARY_INDEX_SETTINGS_UPDATE_LIST: Shape =
+pub(crate) static GLOBAL_TABLE_GLOBAL_SECONDARY_INDEX_SETTINGS_UPDATE_LIST: Shape =
     Shape::list(&GLOBAL_TABLE_GLOBAL_SECONDARY_INDEX_SETTINGS_UPDATE).min(1).max(20);
 
-static GLOBAL_TABLE_SETTINGS_REPLICATION_MODE: Shape =
+pub(crate) static GLOBAL_TABLE_SETTINGS_REPLICATION_MODE: Shape =
     Shape::choice(&["ENABLED", "DISABLED", "ENABLED_WITH_OVERRIDES"]);
 
-static GLOBAL_TABLE_WITNESS_GROUP_UPDATE: Shape = Shape::structure(
+pub(crate) static GLOBAL_TABLE_WITNESS_GROUP_UPDATE: Shape = Shape::structure(
     "GlobalTableWitnessGroupUpdate",
     &[
         Member::optional("Create", &CREATE_GLOBAL_TABLE_WITNESS_GROUP_MEMBER_ACTION),
@@ -695,14 +700,14 @@ static GLOBAL_TABLE_WITNESS_GROUP_UPDATE: Shape = Shape::structure(
     ],
 );
 
-static GLOBAL_TABLE_WITNESS_GROUP_UPDATE_LIST: Shape =
+pub(crate) static GLOBAL_TABLE_WITNESS_GROUP_UPDATE_LIST: Shape =
     Shape::list(&GLOBAL_TABLE_WITNESS_GROUP_UPDATE).min(1).max(1);
 
-static IMPORT_ARN: Shape = Shape::text().min(37).max(1024);
+pub(crate) static IMPORT_ARN: Shape = Shape::text().min(37).max(1024);
 
-static IMPORT_NEXT_TOKEN: Shape = Shape::text().min(112).max(1024).pattern(Pattern::PageToken);
+pub(crate) static IMPORT_NEXT_TOKEN: Shape = Shape::text().min(112).max(1024).pattern(Pattern::PageToken);
 
-static IMPORT_TABLE_INPUT: Shape = Shape::structure(
+pub(crate) static IMPORT_TABLE_INPUT: Shape = Shape::structure(
     "ImportTableInput",
     &[
         Member::optional("ClientToken", &CLIENT_TOKEN),
@@ -714,7 +719,7 @@ static IMPORT_TABLE_INPUT: Shape = Shape::structure(
     ],
 );
 
-static INCREMENTAL_EXPORT_SPECIFICATION: Shape = Shape::structure(
+pub(crate) static INCREMENTAL_EXPORT_SPECIFICATION: Shape = Shape::structure(
     "IncrementalExportSpecification",
     &[
         Member::optional("ExportFromTime", &EXPORT_FROM_TIME),
@@ -723,16 +728,16 @@ static INCREMENTAL_EXPORT_SPECIFICATION: Shape = Shape::structure(
     ],
 );
 
-static INDEX_NAME: Shape = Shape::text().min(3).max(255).pattern(Pattern::Name);
+pub(crate) static INDEX_NAME: Shape = Shape::text().min(3).max(255).pattern(Pattern::Name);
 
-static INPUT_COMPRESSION_TYPE: Shape = Shape::choice(&["GZIP", "ZSTD", "NONE"]);
+pub(crate) static INPUT_COMPRESSION_TYPE: Shape = Shape::choice(&["GZIP", "ZSTD", "NONE"]);
 
-static INPUT_FORMAT: Shape = Shape::choice(&["DYNAMODB_JSON", "ION", "CSV"]);
+pub(crate) static INPUT_FORMAT: Shape = Shape::choice(&["DYNAMODB_JSON", "ION", "CSV"]);
 
-static INPUT_FORMAT_OPTIONS: Shape =
+pub(crate) static INPUT_FORMAT_OPTIONS: Shape =
     Shape::structure("InputFormatOptions", &[Member::optional("Csv", &CSV_OPTIONS)]);
 
-static INPUT_S3_CONFIGURATION: Shape = Shape::structure(
+pub(crate) static INPUT_S3_CONFIGURATION: Shape = Shape::structure(
     "InputS3Configuration",
     &[
         Member::optional("S3BucketOwner", &S3_BUCKET_OWNER),
@@ -743,30 +748,30 @@ static INPUT_S3_CONFIGURATION: Shape = Shape::structure(
     ],
 );
 
-static INTEGER_OBJECT: Shape = Shape::integer();
+pub(crate) static INTEGER_OBJECT: Shape = Shape::integer();
 
-static KMS_MASTER_KEY_ID: Shape = Shape::text().min(1);
+pub(crate) static KMS_MASTER_KEY_ID: Shape = Shape::text().min(1);
 
-static KEY: Shape = Shape::map(&ATTRIBUTE_NAME, &ATTRIBUTE_VALUE);
+pub(crate) static KEY: Shape = Shape::map(&ATTRIBUTE_NAME, &ATTRIBUTE_VALUE);
 
-static KEY_CONDITIONS: Shape = Shape::map(&ATTRIBUTE_NAME, &CONDITION);
+pub(crate) static KEY_CONDITIONS: Shape = Shape::map(&ATTRIBUTE_NAME, &CONDITION);
 
-static KEY_EXPRESSION: Shape = Shape::text();
+pub(crate) static KEY_EXPRESSION: Shape = Shape::text();
 
-static KEY_LIST: Shape = Shape::list(&SPELLED_KEY).min(1).max(100);
+pub(crate) static KEY_LIST: Shape = Shape::list(&SPELLED_KEY).min(1).max(100);
 
-static KEY_SCHEMA: Shape = Shape::list(&KEY_SCHEMA_ELEMENT).min(1).max(2);
+pub(crate) static KEY_SCHEMA: Shape = Shape::list(&KEY_SCHEMA_ELEMENT).min(1).max(2);
 
-static KEY_SCHEMA_ATTRIBUTE_NAME: Shape = Shape::text().min(1).max(255);
+pub(crate) static KEY_SCHEMA_ATTRIBUTE_NAME: Shape = Shape::text().min(1).max(255);
 
-static KEY_SCHEMA_ELEMENT: Shape = Shape::structure(
+pub(crate) static KEY_SCHEMA_ELEMENT: Shape = Shape::structure(
     "KeySchemaElement",
     &[Member::required("AttributeName", &KEY_SCHEMA_ATTRIBUTE_NAME), Member::required("KeyType", &KEY_TYPE)],
 );
 
-static KEY_TYPE: Shape = Shape::choice(&["HASH", "RANGE"]);
+pub(crate) static KEY_TYPE: Shape = Shape::choice(&["HASH", "RANGE"]);
 
-static KEYS_AND_ATTRIBUTES: Shape = Shape::structure(
+pub(crate) static KEYS_AND_ATTRIBUTES: Shape = Shape::structure(
     "KeysAndAttributes",
     &[
         Member::required("Keys", &KEY_LIST),
@@ -777,7 +782,7 @@ static KEYS_AND_ATTRIBUTES: Shape = Shape::structure(
     ],
 );
 
-static KINESIS_STREAMING_DESTINATION_INPUT: Shape = Shape::structure(
+pub(crate) static KINESIS_STREAMING_DESTINATION_INPUT: Shape = Shape::structure(
     "KinesisStreamingDestinationInput",
     &[
         Member::required("TableName", &TABLE_ARN),
@@ -786,7 +791,7 @@ static KINESIS_STREAMING_DESTINATION_INPUT: Shape = Shape::structure(
     ],
 );
 
-static LIST_BACKUPS_INPUT: Shape = Shape::structure(
+pub(crate) static LIST_BACKUPS_INPUT: Shape = Shape::structure(
     "ListBackupsInput",
     &[
         Member::optional("TableName", &TABLE_ARN),
@@ -798,7 +803,7 @@ static LIST_BACKUPS_INPUT: Shape = Shape::structure(
     ],
 );
 
-static LIST_BULK_OPERATIONS_INPUT: Shape = Shape::structure(
+pub(crate) static LIST_BULK_OPERATIONS_INPUT: Shape = Shape::structure(
     "ListBulkOperationsInput",
     &[
         Member::optional("MaxResults", &LIST_BULK_OPERATIONS_MAX_LIMIT),
@@ -806,9 +811,9 @@ static LIST_BULK_OPERATIONS_INPUT: Shape = Shape::structure(
     ],
 );
 
-static LIST_BULK_OPERATIONS_MAX_LIMIT: Shape = Shape::integer().min(1).max(25);
+pub(crate) static LIST_BULK_OPERATIONS_MAX_LIMIT: Shape = Shape::integer().min(1).max(25);
 
-static LIST_CONTRIBUTOR_INSIGHTS_INPUT: Shape = Shape::structure(
+pub(crate) static LIST_CONTRIBUTOR_INSIGHTS_INPUT: Shape = Shape::structure(
     "ListContributorInsightsInput",
     &[
         Member::optional("TableName", &TABLE_ARN),
@@ -817,9 +822,9 @@ static LIST_CONTRIBUTOR_INSIGHTS_INPUT: Shape = Shape::structure(
     ],
 );
 
-static LIST_CONTRIBUTOR_INSIGHTS_LIMIT: Shape = Shape::integer().max(100);
+pub(crate) static LIST_CONTRIBUTOR_INSIGHTS_LIMIT: Shape = Shape::integer().max(100);
 
-static LIST_EXPORTS_INPUT: Shape = Shape::structure(
+pub(crate) static LIST_EXPORTS_INPUT: Shape = Shape::structure(
     "ListExportsInput",
     &[
         Member::optional("TableArn", &SOURCE_TABLE_ARN),
@@ -828,9 +833,9 @@ static LIST_EXPORTS_INPUT: Shape = Shape::structure(
     ],
 );
 
-static LIST_EXPORTS_MAX_LIMIT: Shape = Shape::integer().min(1).max(25);
+pub(crate) static LIST_EXPORTS_MAX_LIMIT: Shape = Shape::integer().min(1).max(25);
 
-static LIST_GLOBAL_TABLES_INPUT: Shape = Shape::structure(
+pub(crate) static LIST_GLOBAL_TABLES_INPUT: Shape = Shape::structure(
     "ListGlobalTablesInput",
     &[
         Member::optional("ExclusiveStartGlobalTableName", &TABLE_NAME),
@@ -839,7 +844,7 @@ static LIST_GLOBAL_TABLES_INPUT: Shape = Shape::structure(
     ],
 );
 
-static LIST_IMPORTS_INPUT: Shape = Shape::structure(
+pub(crate) static LIST_IMPORTS_INPUT: Shape = Shape::structure(
     "ListImportsInput",
     &[
         Member::optional("TableArn", &SOURCE_TABLE_ARN),
@@ -848,9 +853,9 @@ static LIST_IMPORTS_INPUT: Shape = Shape::structure(
     ],
 );
 
-static LIST_IMPORTS_MAX_LIMIT: Shape = Shape::integer().min(1).max(25);
+pub(crate) static LIST_IMPORTS_MAX_LIMIT: Shape = Shape::integer().min(1).max(25);
 
-static LIST_STREAMS_INPUT: Shape = Shape::structure(
+pub(crate) static LIST_STREAMS_INPUT: Shape = Shape::structure(
     "ListStreamsInput",
     &[
         Member::optional("TableName", &TABLE_NAME),
@@ -859,7 +864,7 @@ static LIST_STREAMS_INPUT: Shape = Shape::structure(
     ],
 );
 
-static LIST_TABLES_INPUT: Shape = Shape::structure(
+pub(crate) static LIST_TABLES_INPUT: Shape = Shape::structure(
     "ListTablesInput",
     &[
         Member::optional("ExclusiveStartTableName", &TABLE_NAME),
@@ -867,9 +872,9 @@ static LIST_TABLES_INPUT: Shape = Shape::structure(
     ],
 );
 
-static LIST_TABLES_INPUT_LIMIT: Shape = Shape::integer().min(1).max(100);
+pub(crate) static LIST_TABLES_INPUT_LIMIT: Shape = Shape::integer().min(1).max(100);
 
-static LIST_TAGS_OF_RESOURCE_INPUT: Shape = Shape::structure(
+pub(crate) static LIST_TAGS_OF_RESOURCE_INPUT: Shape = Shape::structure(
     "ListTagsOfResourceInput",
     &[
         Member::optional("ResourceArn", &RESOURCE_ARN_STRING),
@@ -877,7 +882,7 @@ static LIST_TAGS_OF_RESOURCE_INPUT: Shape = Shape::structure(
     ],
 );
 
-static LOCAL_SECONDARY_INDEX: Shape = Shape::structure(
+pub(crate) static LOCAL_SECONDARY_INDEX: Shape = Shape::structure(
     "LocalSecondaryIndex",
     &[
         Member::required("IndexName", &INDEX_NAME),
@@ -886,19 +891,19 @@ static LOCAL_SECONDARY_INDEX: Shape = Shape::structure(
     ],
 );
 
-static LOCAL_SECONDARY_INDEX_LIST: Shape = Shape::list(&LOCAL_SECONDARY_INDEX);
+pub(crate) static LOCAL_SECONDARY_INDEX_LIST: Shape = Shape::list(&LOCAL_SECONDARY_INDEX);
 
-static LONG_OBJECT: Shape = Shape::long();
+pub(crate) static LONG_OBJECT: Shape = Shape::long();
 
-static MULTI_REGION_CONSISTENCY: Shape = Shape::choice(&["EVENTUAL", "STRONG"]);
+pub(crate) static MULTI_REGION_CONSISTENCY: Shape = Shape::choice(&["EVENTUAL", "STRONG"]);
 
-static NEXT_TOKEN_STRING: Shape = Shape::text();
+pub(crate) static NEXT_TOKEN_STRING: Shape = Shape::text();
 
-static NON_KEY_ATTRIBUTE_NAME: Shape = Shape::text().max(255);
+pub(crate) static NON_KEY_ATTRIBUTE_NAME: Shape = Shape::text().max(255);
 
-static NON_KEY_ATTRIBUTE_NAME_LIST: Shape = Shape::list(&NON_KEY_ATTRIBUTE_NAME).min(1).max(20);
+pub(crate) static NON_KEY_ATTRIBUTE_NAME_LIST: Shape = Shape::list(&NON_KEY_ATTRIBUTE_NAME).min(1).max(20);
 
-static ON_DEMAND_THROUGHPUT: Shape = Shape::structure(
+pub(crate) static ON_DEMAND_THROUGHPUT: Shape = Shape::structure(
     "OnDemandThroughput",
     &[
         Member::optional("MaxReadRequestUnits", &LONG_OBJECT),
@@ -906,10 +911,10 @@ static ON_DEMAND_THROUGHPUT: Shape = Shape::structure(
     ],
 );
 
-static ON_DEMAND_THROUGHPUT_OVERRIDE: Shape =
+pub(crate) static ON_DEMAND_THROUGHPUT_OVERRIDE: Shape =
     Shape::structure("OnDemandThroughputOverride", &[Member::optional("MaxReadRequestUnits", &LONG_OBJECT)]);
 
-static OUTPUT_S3_CONFIGURATION: Shape = Shape::structure(
+pub(crate) static OUTPUT_S3_CONFIGURATION: Shape = Shape::structure(
     "OutputS3Configuration",
     &[
         Member::optional("S3BucketOwner", &S3_BUCKET_OWNER),
@@ -921,11 +926,11 @@ static OUTPUT_S3_CONFIGURATION: Shape = Shape::structure(
     ],
 );
 
-static OUTPUT_TYPE_ENUM: Shape = Shape::choice(&["ERROR", "CONDITION_CHECK_FAILURE"]);
+pub(crate) static OUTPUT_TYPE_ENUM: Shape = Shape::choice(&["ERROR", "CONDITION_CHECK_FAILURE"]);
 
-static OUTPUT_TYPE_LIST: Shape = Shape::list(&OUTPUT_TYPE_ENUM);
+pub(crate) static OUTPUT_TYPE_LIST: Shape = Shape::list(&OUTPUT_TYPE_ENUM);
 
-static PARAMETERIZED_STATEMENT: Shape = Shape::structure(
+pub(crate) static PARAMETERIZED_STATEMENT: Shape = Shape::structure(
     "ParameterizedStatement",
     &[
         Member::required("Statement", &PARTI_QL_STATEMENT),
@@ -934,15 +939,15 @@ static PARAMETERIZED_STATEMENT: Shape = Shape::structure(
     ],
 );
 
-static PARAMETERIZED_STATEMENTS: Shape = Shape::list(&PARAMETERIZED_STATEMENT).min(1).max(100);
+pub(crate) static PARAMETERIZED_STATEMENTS: Shape = Shape::list(&PARAMETERIZED_STATEMENT).min(1).max(100);
 
-static PARTI_QL_BATCH_REQUEST: Shape = Shape::list(&BATCH_STATEMENT_REQUEST).min(1).max(25);
+pub(crate) static PARTI_QL_BATCH_REQUEST: Shape = Shape::list(&BATCH_STATEMENT_REQUEST).min(1).max(25);
 
-static PARTI_QL_NEXT_TOKEN: Shape = Shape::text().min(1).max(32_768);
+pub(crate) static PARTI_QL_NEXT_TOKEN: Shape = Shape::text().min(1).max(32_768);
 
-static PARTI_QL_STATEMENT: Shape = Shape::text().min(1).max(8192);
+pub(crate) static PARTI_QL_STATEMENT: Shape = Shape::text().min(1).max(8192);
 
-static POINT_IN_TIME_RECOVERY_SPECIFICATION: Shape = Shape::structure(
+pub(crate) static POINT_IN_TIME_RECOVERY_SPECIFICATION: Shape = Shape::structure(
     "PointInTimeRecoverySpecification",
     &[
         Member::required("PointInTimeRecoveryEnabled", &BOOLEAN_OBJECT),
@@ -950,15 +955,15 @@ static POINT_IN_TIME_RECOVERY_SPECIFICATION: Shape = Shape::structure(
     ],
 );
 
-static POLICY_REVISION_ID: Shape = Shape::text().min(1).max(255);
+pub(crate) static POLICY_REVISION_ID: Shape = Shape::text().min(1).max(255);
 
-static POSITIVE_INTEGER_OBJECT: Shape = Shape::integer().min(1);
+pub(crate) static POSITIVE_INTEGER_OBJECT: Shape = Shape::integer().min(1);
 
-static POSITIVE_LONG_OBJECT: Shape = Shape::long().min(1);
+pub(crate) static POSITIVE_LONG_OBJECT: Shape = Shape::long().min(1);
 
-static PREPARED_STATEMENT_PARAMETERS: Shape = Shape::list(&ATTRIBUTE_VALUE).min(1);
+pub(crate) static PREPARED_STATEMENT_PARAMETERS: Shape = Shape::list(&ATTRIBUTE_VALUE).min(1);
 
-static PROJECTION: Shape = Shape::structure(
+pub(crate) static PROJECTION: Shape = Shape::structure(
     "Projection",
     &[
         Member::optional("ProjectionType", &PROJECTION_TYPE),
@@ -966,11 +971,11 @@ static PROJECTION: Shape = Shape::structure(
     ],
 );
 
-static PROJECTION_EXPRESSION: Shape = Shape::text();
+pub(crate) static PROJECTION_EXPRESSION: Shape = Shape::text();
 
-static PROJECTION_TYPE: Shape = Shape::choice(&["ALL", "INCLUDE", "KEYS_ONLY"]);
+pub(crate) static PROJECTION_TYPE: Shape = Shape::choice(&["ALL", "INCLUDE", "KEYS_ONLY"]);
 
-static PROVISIONED_THROUGHPUT: Shape = Shape::structure(
+pub(crate) static PROVISIONED_THROUGHPUT: Shape = Shape::structure(
     "ProvisionedThroughput",
     &[
         Member::required("WriteCapacityUnits", &POSITIVE_LONG_OBJECT),
@@ -978,12 +983,12 @@ static PROVISIONED_THROUGHPUT: Shape = Shape::structure(
     ],
 );
 
-static PROVISIONED_THROUGHPUT_OVERRIDE: Shape = Shape::structure(
+pub(crate) static PROVISIONED_THROUGHPUT_OVERRIDE: Shape = Shape::structure(
     "ProvisionedThroughputOverride",
     &[Member::optional("ReadCapacityUnits", &POSITIVE_LONG_OBJECT)],
 );
 
-static PUT: Shape = Shape::structure(
+pub(crate) static PUT: Shape = Shape::structure(
     "Put",
     &[
         Member::required("Item", &PUT_ITEM_INPUT_ATTRIBUTE_MAP),
@@ -995,7 +1000,7 @@ static PUT: Shape = Shape::structure(
     ],
 );
 
-static PUT_ITEM_INPUT: Shape = Shape::structure(
+pub(crate) static PUT_ITEM_INPUT: Shape = Shape::structure(
     "PutItemInput",
     &[
         Member::optional("ReturnConsumedCapacity", &RETURN_CONSUMED_CAPACITY),
@@ -1012,12 +1017,12 @@ static PUT_ITEM_INPUT: Shape = Shape::structure(
     ],
 );
 
-static PUT_ITEM_INPUT_ATTRIBUTE_MAP: Shape = Shape::map(&ATTRIBUTE_NAME, &ATTRIBUTE_VALUE);
+pub(crate) static PUT_ITEM_INPUT_ATTRIBUTE_MAP: Shape = Shape::map(&ATTRIBUTE_NAME, &ATTRIBUTE_VALUE);
 
-static PUT_REQUEST: Shape =
+pub(crate) static PUT_REQUEST: Shape =
     Shape::structure("PutRequest", &[Member::required("Item", &PUT_ITEM_INPUT_ATTRIBUTE_MAP)]);
 
-static PUT_RESOURCE_POLICY_INPUT: Shape = Shape::structure(
+pub(crate) static PUT_RESOURCE_POLICY_INPUT: Shape = Shape::structure(
     "PutResourcePolicyInput",
     &[
         Member::required("ResourceArn", &RESOURCE_ARN_STRING),
@@ -1027,7 +1032,7 @@ static PUT_RESOURCE_POLICY_INPUT: Shape = Shape::structure(
     ],
 );
 
-static QUERY_INPUT: Shape = Shape::structure(
+pub(crate) static QUERY_INPUT: Shape = Shape::structure(
     "QueryInput",
     &[
         Member::required("TableName", &TABLE_ARN),
@@ -1050,13 +1055,14 @@ static QUERY_INPUT: Shape = Shape::structure(
     ],
 );
 
-static RECOVERY_PERIOD_IN_DAYS: Shape = Shape::integer().min(1).max(35);
+pub(crate) static RECOVERY_PERIOD_IN_DAYS: Shape = Shape::integer().min(1).max(35);
 
-static REGION_NAME: Shape = Shape::text();
+pub(crate) static REGION_NAME: Shape = Shape::text();
 
-static REPLICA: Shape = Shape::structure("Replica", &[Member::optional("RegionName", &REGION_NAME)]);
+pub(crate) static REPLICA: Shape =
+    Shape::structure("Replica", &[Member::optional("RegionName", &REGION_NAME)]);
 
-static REPLICA_AUTO_SCALING_UPDATE: Shape = Shape::structure(
+pub(crate) static REPLICA_AUTO_SCALING_UPDATE: Shape = Shape::structure(
     "ReplicaAutoScalingUpdate",
     &[
         Member::required("RegionName", &REGION_NAME),
@@ -1068,9 +1074,9 @@ static REPLICA_AUTO_SCALING_UPDATE: Shape = Shape::structure(
     ],
 );
 
-static REPLICA_AUTO_SCALING_UPDATE_LIST: Shape = Shape::list(&REPLICA_AUTO_SCALING_UPDATE).min(1);
+pub(crate) static REPLICA_AUTO_SCALING_UPDATE_LIST: Shape = Shape::list(&REPLICA_AUTO_SCALING_UPDATE).min(1);
 
-static REPLICA_GLOBAL_SECONDARY_INDEX: Shape = Shape::structure(
+pub(crate) static REPLICA_GLOBAL_SECONDARY_INDEX: Shape = Shape::structure(
     "ReplicaGlobalSecondaryIndex",
     &[
         Member::required("IndexName", &INDEX_NAME),
@@ -1079,7 +1085,7 @@ static REPLICA_GLOBAL_SECONDARY_INDEX: Shape = Shape::structure(
     ],
 );
 
-static REPLICA_GLOBAL_SECONDARY_INDEX_AUTO_SCALING_UPDATE: Shape = Shape::structure(
+pub(crate) static REPLICA_GLOBAL_SECONDARY_INDEX_AUTO_SCALING_UPDATE: Shape = Shape::structure(
     "ReplicaGlobalSecondaryIndexAutoScalingUpdate",
     &[
         Member::optional("IndexName", &INDEX_NAME),
@@ -1087,12 +1093,13 @@ static REPLICA_GLOBAL_SECONDARY_INDEX_AUTO_SCALING_UPDATE: Shape = Shape::struct
     ],
 );
 
-static REPLICA_GLOBAL_SECONDARY_INDEX_AUTO_SCALING_UPDATE_LIST: Shape =
+pub(crate) static REPLICA_GLOBAL_SECONDARY_INDEX_AUTO_SCALING_UPDATE_LIST: Shape =
     Shape::list(&REPLICA_GLOBAL_SECONDARY_INDEX_AUTO_SCALING_UPDATE);
 
-static REPLICA_GLOBAL_SECONDARY_INDEX_LIST: Shape = Shape::list(&REPLICA_GLOBAL_SECONDARY_INDEX).min(1);
+pub(crate) static REPLICA_GLOBAL_SECONDARY_INDEX_LIST: Shape =
+    Shape::list(&REPLICA_GLOBAL_SECONDARY_INDEX).min(1);
 
-static REPLICA_GLOBAL_SECONDARY_INDEX_SETTINGS_UPDATE: Shape = Shape::structure(
+pub(crate) static REPLICA_GLOBAL_SECONDARY_INDEX_SETTINGS_UPDATE: Shape = Shape::structure(
     "ReplicaGlobalSecondaryIndexSettingsUpdate",
     &[
         Member::required("IndexName", &INDEX_NAME),
@@ -1101,12 +1108,12 @@ static REPLICA_GLOBAL_SECONDARY_INDEX_SETTINGS_UPDATE: Shape = Shape::structure(
     ],
 );
 
-static REPLICA_GLOBAL_SECONDARY_INDEX_SETTINGS_UPDATE_LIST: Shape =
+pub(crate) static REPLICA_GLOBAL_SECONDARY_INDEX_SETTINGS_UPDATE_LIST: Shape =
     Shape::list(&REPLICA_GLOBAL_SECONDARY_INDEX_SETTINGS_UPDATE).min(1).max(20);
 
-static REPLICA_LIST: Shape = Shape::list(&REPLICA);
+pub(crate) static REPLICA_LIST: Shape = Shape::list(&REPLICA);
 
-static REPLICA_SETTINGS_UPDATE: Shape = Shape::structure(
+pub(crate) static REPLICA_SETTINGS_UPDATE: Shape = Shape::structure(
     "ReplicaSettingsUpdate",
     &[
         Member::required("RegionName", &REGION_NAME),
@@ -1123,16 +1130,16 @@ static REPLICA_SETTINGS_UPDATE: Shape = Shape::structure(
     ],
 );
 
-static REPLICA_SETTINGS_UPDATE_LIST: Shape = Shape::list(&REPLICA_SETTINGS_UPDATE).min(1).max(50);
+pub(crate) static REPLICA_SETTINGS_UPDATE_LIST: Shape = Shape::list(&REPLICA_SETTINGS_UPDATE).min(1).max(50);
 
-static REPLICA_UPDATE: Shape = Shape::structure(
+pub(crate) static REPLICA_UPDATE: Shape = Shape::structure(
     "ReplicaUpdate",
     &[Member::optional("Create", &CREATE_REPLICA_ACTION), Member::optional("Delete", &DELETE_REPLICA_ACTION)],
 );
 
-static REPLICA_UPDATE_LIST: Shape = Shape::list(&REPLICA_UPDATE);
+pub(crate) static REPLICA_UPDATE_LIST: Shape = Shape::list(&REPLICA_UPDATE);
 
-static REPLICATION_GROUP_UPDATE: Shape = Shape::structure(
+pub(crate) static REPLICATION_GROUP_UPDATE: Shape = Shape::structure(
     "ReplicationGroupUpdate",
     &[
         Member::optional("Create", &CREATE_REPLICATION_GROUP_MEMBER_ACTION),
@@ -1142,13 +1149,13 @@ static REPLICATION_GROUP_UPDATE: Shape = Shape::structure(
     ],
 );
 
-static REPLICATION_GROUP_UPDATE_LIST: Shape = Shape::list(&REPLICATION_GROUP_UPDATE).min(1);
+pub(crate) static REPLICATION_GROUP_UPDATE_LIST: Shape = Shape::list(&REPLICATION_GROUP_UPDATE).min(1);
 
-static RESOURCE_ARN_STRING: Shape = Shape::text();
+pub(crate) static RESOURCE_ARN_STRING: Shape = Shape::text();
 
-static RESOURCE_POLICY: Shape = Shape::text();
+pub(crate) static RESOURCE_POLICY: Shape = Shape::text();
 
-static RESTORE_TABLE_FROM_BACKUP_INPUT: Shape = Shape::structure(
+pub(crate) static RESTORE_TABLE_FROM_BACKUP_INPUT: Shape = Shape::structure(
     "RestoreTableFromBackupInput",
     &[
         Member::required("TargetTableName", &TABLE_NAME),
@@ -1163,7 +1170,7 @@ static RESTORE_TABLE_FROM_BACKUP_INPUT: Shape = Shape::structure(
     ],
 );
 
-static RESTORE_TABLE_TO_POINT_IN_TIME_INPUT: Shape = Shape::structure(
+pub(crate) static RESTORE_TABLE_TO_POINT_IN_TIME_INPUT: Shape = Shape::structure(
     "RestoreTableToPointInTimeInput",
     &[
         Member::optional("SourceTableArn", &SOURCE_TABLE_ARN),
@@ -1181,19 +1188,20 @@ static RESTORE_TABLE_TO_POINT_IN_TIME_INPUT: Shape = Shape::structure(
     ],
 );
 
-static RETURN_CONSUMED_CAPACITY: Shape = Shape::choice(&["INDEXES", "TOTAL", "NONE"]);
+pub(crate) static RETURN_CONSUMED_CAPACITY: Shape = Shape::choice(&["INDEXES", "TOTAL", "NONE"]);
 
-static RETURN_ITEM_COLLECTION_METRICS: Shape = Shape::choice(&["SIZE", "NONE"]);
+pub(crate) static RETURN_ITEM_COLLECTION_METRICS: Shape = Shape::choice(&["SIZE", "NONE"]);
 
-static RETURN_VALUE: Shape = Shape::choice(&["ALL_NEW", "UPDATED_OLD", "ALL_OLD", "NONE", "UPDATED_NEW"]);
+pub(crate) static RETURN_VALUE: Shape =
+    Shape::choice(&["ALL_NEW", "UPDATED_OLD", "ALL_OLD", "NONE", "UPDATED_NEW"]);
 
-static RETURN_VALUES_ON_CONDITION_CHECK_FAILURE: Shape = Shape::choice(&["ALL_OLD", "NONE"]);
+pub(crate) static RETURN_VALUES_ON_CONDITION_CHECK_FAILURE: Shape = Shape::choice(&["ALL_OLD", "NONE"]);
 
-static S3_BUCKET: Shape = Shape::text().max(255).pattern(Pattern::Bucket);
+pub(crate) static S3_BUCKET: Shape = Shape::text().max(255).pattern(Pattern::Bucket);
 
-static S3_BUCKET_OWNER: Shape = Shape::text().pattern(Pattern::Account);
+pub(crate) static S3_BUCKET_OWNER: Shape = Shape::text().pattern(Pattern::Account);
 
-static S3_BUCKET_SOURCE: Shape = Shape::structure(
+pub(crate) static S3_BUCKET_SOURCE: Shape = Shape::structure(
     "S3BucketSource",
     &[
         Member::optional("S3BucketOwner", &S3_BUCKET_OWNER),
@@ -1202,15 +1210,15 @@ static S3_BUCKET_SOURCE: Shape = Shape::structure(
     ],
 );
 
-static S3_PREFIX: Shape = Shape::text().max(1024);
+pub(crate) static S3_PREFIX: Shape = Shape::text().max(1024);
 
-static S3_SSE_ALGORITHM: Shape = Shape::choice(&["AES256", "KMS"]);
+pub(crate) static S3_SSE_ALGORITHM: Shape = Shape::choice(&["AES256", "KMS"]);
 
-static S3_SSE_KMS_KEY_ID: Shape = Shape::text().min(1).max(2048);
+pub(crate) static S3_SSE_KMS_KEY_ID: Shape = Shape::text().min(1).max(2048);
 
-static SSE_ENABLED: Shape = Shape::boolean();
+pub(crate) static SSE_ENABLED: Shape = Shape::boolean();
 
-static SSE_SPECIFICATION: Shape = Shape::structure(
+pub(crate) static SSE_SPECIFICATION: Shape = Shape::structure(
     "SSESpecification",
     &[
         Member::optional("Enabled", &SSE_ENABLED),
@@ -1219,11 +1227,11 @@ static SSE_SPECIFICATION: Shape = Shape::structure(
     ],
 );
 
-static SSE_TYPE: Shape = Shape::choice(&["AES256", "KMS"]);
+pub(crate) static SSE_TYPE: Shape = Shape::choice(&["AES256", "KMS"]);
 
-static SCALAR_ATTRIBUTE_TYPE: Shape = Shape::choice(&["B", "N", "S"]);
+pub(crate) static SCALAR_ATTRIBUTE_TYPE: Shape = Shape::choice(&["B", "N", "S"]);
 
-static SCAN_INPUT: Shape = Shape::structure(
+pub(crate) static SCAN_INPUT: Shape = Shape::structure(
     "ScanInput",
     &[
         Member::required("TableName", &TABLE_ARN),
@@ -1245,13 +1253,13 @@ static SCAN_INPUT: Shape = Shape::structure(
     ],
 );
 
-static SCAN_SEGMENT: Shape = Shape::integer().min(0).max(999_999);
+pub(crate) static SCAN_SEGMENT: Shape = Shape::integer().min(0).max(999_999);
 
-static SCAN_TOTAL_SEGMENTS: Shape = Shape::integer().min(1).max(1_000_000);
+pub(crate) static SCAN_TOTAL_SEGMENTS: Shape = Shape::integer().min(1).max(1_000_000);
 
-static SEARCH_SCHEMA: Shape = Shape::list(&SEARCH_SCHEMA_ELEMENT).min(1);
+pub(crate) static SEARCH_SCHEMA: Shape = Shape::list(&SEARCH_SCHEMA_ELEMENT).min(1);
 
-static SEARCH_SCHEMA_ELEMENT: Shape = Shape::structure(
+pub(crate) static SEARCH_SCHEMA_ELEMENT: Shape = Shape::structure(
     "SearchSchemaElement",
     &[
         Member::required("AttributeName", &ATTRIBUTE_NAME),
@@ -1259,32 +1267,32 @@ static SEARCH_SCHEMA_ELEMENT: Shape = Shape::structure(
     ],
 );
 
-static SEARCH_SCHEMA_ELEMENT_TYPE: Shape = Shape::choice(&["HASH", "INLINE_FILTER"]);
+pub(crate) static SEARCH_SCHEMA_ELEMENT_TYPE: Shape = Shape::choice(&["HASH", "INLINE_FILTER"]);
 
-static SELECT: Shape =
+pub(crate) static SELECT: Shape =
     Shape::choice(&["SPECIFIC_ATTRIBUTES", "COUNT", "ALL_ATTRIBUTES", "ALL_PROJECTED_ATTRIBUTES"]);
 
-static SEQUENCE_NUMBER: Shape = Shape::text().min(21).max(40);
+pub(crate) static SEQUENCE_NUMBER: Shape = Shape::text().min(21).max(40);
 
-static SHARD_FILTER: Shape = Shape::structure(
+pub(crate) static SHARD_FILTER: Shape = Shape::structure(
     "ShardFilter",
     &[Member::required("Type", &SHARD_FILTER_TYPE), Member::required("ShardId", &SHARD_ID)],
 );
 
-static SHARD_FILTER_TYPE: Shape = Shape::choice(&["CHILD_SHARDS"]);
+pub(crate) static SHARD_FILTER_TYPE: Shape = Shape::choice(&["CHILD_SHARDS"]);
 
-static SHARD_ID: Shape = Shape::text().min(28).max(65);
+pub(crate) static SHARD_ID: Shape = Shape::text().min(28).max(65);
 
-static SHARD_ITERATOR: Shape = Shape::text().min(1).max(2048);
+pub(crate) static SHARD_ITERATOR: Shape = Shape::text().min(1).max(2048);
 
-static SHARD_ITERATOR_TYPE: Shape =
+pub(crate) static SHARD_ITERATOR_TYPE: Shape =
     Shape::choice(&["TRIM_HORIZON", "LATEST", "AT_SEQUENCE_NUMBER", "AFTER_SEQUENCE_NUMBER", "AT_TIMESTAMP"]);
 
-static SOURCE_TABLE_ARN: Shape = Shape::text().min(1).max(1024);
+pub(crate) static SOURCE_TABLE_ARN: Shape = Shape::text().min(1).max(1024);
 
-static SPELLED_KEY: Shape = Shape::map(&ATTRIBUTE_NAME, &ATTRIBUTE_VALUE);
+pub(crate) static SPELLED_KEY: Shape = Shape::map(&ATTRIBUTE_NAME, &ATTRIBUTE_VALUE);
 
-static START_BULK_PUT_ITEMS_INPUT: Shape = Shape::structure(
+pub(crate) static START_BULK_PUT_ITEMS_INPUT: Shape = Shape::structure(
     "StartBulkPutItemsInput",
     &[
         Member::optional("ClientToken", &CLIENT_TOKEN),
@@ -1296,15 +1304,15 @@ static START_BULK_PUT_ITEMS_INPUT: Shape = Shape::structure(
     ],
 );
 
-static STREAM_ARN: Shape = Shape::text().min(37).max(1024);
+pub(crate) static STREAM_ARN: Shape = Shape::text().min(37).max(1024);
 
-static STREAM_ENABLED: Shape = Shape::boolean();
+pub(crate) static STREAM_ENABLED: Shape = Shape::boolean();
 
-static STREAM_PAGE_LIMIT: Shape = Shape::integer().min(1).max(100);
+pub(crate) static STREAM_PAGE_LIMIT: Shape = Shape::integer().min(1).max(100);
 
-static STREAM_RECORDS_LIMIT: Shape = Shape::integer().min(1).max(1000);
+pub(crate) static STREAM_RECORDS_LIMIT: Shape = Shape::integer().min(1).max(1000);
 
-static STREAM_SPECIFICATION: Shape = Shape::structure(
+pub(crate) static STREAM_SPECIFICATION: Shape = Shape::structure(
     "StreamSpecification",
     &[
         Member::required("StreamEnabled", &STREAM_ENABLED),
@@ -1312,14 +1320,14 @@ static STREAM_SPECIFICATION: Shape = Shape::structure(
     ],
 );
 
-static STREAM_VIEW_TYPE: Shape =
+pub(crate) static STREAM_VIEW_TYPE: Shape =
     Shape::choice(&["OLD_IMAGE", "KEYS_ONLY", "NEW_AND_OLD_IMAGES", "NEW_IMAGE"]);
 
-static TABLE_ARN: Shape = Shape::text().min(1).max(255).arn_passes().pattern(Pattern::NameOrEmpty);
+pub(crate) static TABLE_ARN: Shape = Shape::text().min(1).max(255).arn_passes().pattern(Pattern::NameOrEmpty);
 
-static TABLE_CLASS: Shape = Shape::text();
+pub(crate) static TABLE_CLASS: Shape = Shape::text();
 
-static TABLE_CREATION_PARAMETERS: Shape = Shape::structure(
+pub(crate) static TABLE_CREATION_PARAMETERS: Shape = Shape::structure(
     "TableCreationParameters",
     &[
         Member::required("TableName", &TABLE_NAME),
@@ -1334,37 +1342,38 @@ static TABLE_CREATION_PARAMETERS: Shape = Shape::structure(
     ],
 );
 
-static TABLE_NAME: Shape = Shape::text().min(3).max(255).pattern(Pattern::Name);
+pub(crate) static TABLE_NAME: Shape = Shape::text().min(3).max(255).pattern(Pattern::Name);
 
-static TABLE_NAME_OR_ARN: Shape = Shape::text().min(3).max(255).arn_passes().pattern(Pattern::Name);
+pub(crate) static TABLE_NAME_OR_ARN: Shape =
+    Shape::text().min(3).max(255).arn_passes().pattern(Pattern::Name);
 
-static TAG: Shape = Shape::structure(
+pub(crate) static TAG: Shape = Shape::structure(
     "Tag",
     &[Member::optional("Key", &TAG_KEY_STRING), Member::optional("Value", &TAG_VALUE_STRING)],
 );
 
-static TAG_KEY_LIST: Shape = Shape::list(&TAG_KEY_STRING);
+pub(crate) static TAG_KEY_LIST: Shape = Shape::list(&TAG_KEY_STRING);
 
-static TAG_KEY_STRING: Shape = Shape::text();
+pub(crate) static TAG_KEY_STRING: Shape = Shape::text();
 
-static TAG_LIST: Shape = Shape::list(&TAG);
+pub(crate) static TAG_LIST: Shape = Shape::list(&TAG);
 
-static TAG_RESOURCE_INPUT: Shape = Shape::structure(
+pub(crate) static TAG_RESOURCE_INPUT: Shape = Shape::structure(
     "TagResourceInput",
     &[Member::optional("ResourceArn", &RESOURCE_ARN_STRING), Member::optional("Tags", &TAG_LIST)],
 );
 
-static TAG_VALUE_STRING: Shape = Shape::text().min(0);
+pub(crate) static TAG_VALUE_STRING: Shape = Shape::text().min(0);
 
-static TIME_RANGE_LOWER_BOUND: Shape = Shape::timestamp();
+pub(crate) static TIME_RANGE_LOWER_BOUND: Shape = Shape::timestamp();
 
-static TIME_RANGE_UPPER_BOUND: Shape = Shape::timestamp();
+pub(crate) static TIME_RANGE_UPPER_BOUND: Shape = Shape::timestamp();
 
-static TIME_TO_LIVE_ATTRIBUTE_NAME: Shape = Shape::text().min(1).max(255);
+pub(crate) static TIME_TO_LIVE_ATTRIBUTE_NAME: Shape = Shape::text().min(1).max(255);
 
-static TIME_TO_LIVE_ENABLED: Shape = Shape::boolean();
+pub(crate) static TIME_TO_LIVE_ENABLED: Shape = Shape::boolean();
 
-static TIME_TO_LIVE_SPECIFICATION: Shape = Shape::structure(
+pub(crate) static TIME_TO_LIVE_SPECIFICATION: Shape = Shape::structure(
     "TimeToLiveSpecification",
     &[
         Member::required("Enabled", &TIME_TO_LIVE_ENABLED),
@@ -1372,13 +1381,14 @@ static TIME_TO_LIVE_SPECIFICATION: Shape = Shape::structure(
     ],
 );
 
-static TIMESTAMP: Shape = Shape::timestamp();
+pub(crate) static TIMESTAMP: Shape = Shape::timestamp();
 
-static TRANSACT_GET_ITEM: Shape = Shape::structure("TransactGetItem", &[Member::required("Get", &GET)]);
+pub(crate) static TRANSACT_GET_ITEM: Shape =
+    Shape::structure("TransactGetItem", &[Member::required("Get", &GET)]);
 
-static TRANSACT_GET_ITEM_LIST: Shape = Shape::list(&TRANSACT_GET_ITEM).min(1).max(100);
+pub(crate) static TRANSACT_GET_ITEM_LIST: Shape = Shape::list(&TRANSACT_GET_ITEM).min(1).max(100);
 
-static TRANSACT_GET_ITEMS_INPUT: Shape = Shape::structure(
+pub(crate) static TRANSACT_GET_ITEMS_INPUT: Shape = Shape::structure(
     "TransactGetItemsInput",
     &[
         Member::optional("ReturnConsumedCapacity", &RETURN_CONSUMED_CAPACITY),
@@ -1386,7 +1396,7 @@ static TRANSACT_GET_ITEMS_INPUT: Shape = Shape::structure(
     ],
 );
 
-static TRANSACT_WRITE_ITEM: Shape = Shape::structure(
+pub(crate) static TRANSACT_WRITE_ITEM: Shape = Shape::structure(
     "TransactWriteItem",
     &[
         Member::optional("ConditionCheck", &CONDITION_CHECK),
@@ -1396,9 +1406,9 @@ static TRANSACT_WRITE_ITEM: Shape = Shape::structure(
     ],
 );
 
-static TRANSACT_WRITE_ITEM_LIST: Shape = Shape::list(&TRANSACT_WRITE_ITEM).min(1).max(100);
+pub(crate) static TRANSACT_WRITE_ITEM_LIST: Shape = Shape::list(&TRANSACT_WRITE_ITEM).min(1).max(100);
 
-static TRANSACT_WRITE_ITEMS_INPUT: Shape = Shape::structure(
+pub(crate) static TRANSACT_WRITE_ITEMS_INPUT: Shape = Shape::structure(
     "TransactWriteItemsInput",
     &[
         Member::optional("ClientRequestToken", &CLIENT_REQUEST_TOKEN),
@@ -1408,12 +1418,12 @@ static TRANSACT_WRITE_ITEMS_INPUT: Shape = Shape::structure(
     ],
 );
 
-static UNTAG_RESOURCE_INPUT: Shape = Shape::structure(
+pub(crate) static UNTAG_RESOURCE_INPUT: Shape = Shape::structure(
     "UntagResourceInput",
     &[Member::optional("ResourceArn", &RESOURCE_ARN_STRING), Member::optional("TagKeys", &TAG_KEY_LIST)],
 );
 
-static UPDATE: Shape = Shape::structure(
+pub(crate) static UPDATE: Shape = Shape::structure(
     "Update",
     &[
         Member::required("Key", &KEY),
@@ -1426,7 +1436,7 @@ static UPDATE: Shape = Shape::structure(
     ],
 );
 
-static UPDATE_CONTINUOUS_BACKUPS_INPUT: Shape = Shape::structure(
+pub(crate) static UPDATE_CONTINUOUS_BACKUPS_INPUT: Shape = Shape::structure(
     "UpdateContinuousBackupsInput",
     &[
         Member::required("TableName", &TABLE_ARN),
@@ -1434,7 +1444,7 @@ static UPDATE_CONTINUOUS_BACKUPS_INPUT: Shape = Shape::structure(
     ],
 );
 
-static UPDATE_CONTRIBUTOR_INSIGHTS_INPUT: Shape = Shape::structure(
+pub(crate) static UPDATE_CONTRIBUTOR_INSIGHTS_INPUT: Shape = Shape::structure(
     "UpdateContributorInsightsInput",
     &[
         Member::required("TableName", &TABLE_ARN),
@@ -1444,9 +1454,9 @@ static UPDATE_CONTRIBUTOR_INSIGHTS_INPUT: Shape = Shape::structure(
     ],
 );
 
-static UPDATE_EXPRESSION: Shape = Shape::text();
+pub(crate) static UPDATE_EXPRESSION: Shape = Shape::text();
 
-static UPDATE_GLOBAL_SECONDARY_INDEX_ACTION: Shape = Shape::structure(
+pub(crate) static UPDATE_GLOBAL_SECONDARY_INDEX_ACTION: Shape = Shape::structure(
     "UpdateGlobalSecondaryIndexAction",
     &[
         Member::required("IndexName", &INDEX_NAME),
@@ -1456,7 +1466,7 @@ static UPDATE_GLOBAL_SECONDARY_INDEX_ACTION: Shape = Shape::structure(
     ],
 );
 
-static UPDATE_GLOBAL_TABLE_INPUT: Shape = Shape::structure(
+pub(crate) static UPDATE_GLOBAL_TABLE_INPUT: Shape = Shape::structure(
     "UpdateGlobalTableInput",
     &[
         Member::required("GlobalTableName", &TABLE_NAME),
@@ -1464,7 +1474,7 @@ static UPDATE_GLOBAL_TABLE_INPUT: Shape = Shape::structure(
     ],
 );
 
-static UPDATE_GLOBAL_TABLE_SETTINGS_INPUT: Shape = Shape::structure(
+pub(crate) static UPDATE_GLOBAL_TABLE_SETTINGS_INPUT: Shape = Shape::structure(
     "UpdateGlobalTableSettingsInput",
     &[
         Member::required("GlobalTableName", &TABLE_NAME),
@@ -1482,7 +1492,7 @@ static UPDATE_GLOBAL_TABLE_SETTINGS_INPUT: Shape = Shape::structure(
     ],
 );
 
-static UPDATE_ITEM_INPUT: Shape = Shape::structure(
+pub(crate) static UPDATE_ITEM_INPUT: Shape = Shape::structure(
     "UpdateItemInput",
     &[
         Member::optional("ReturnConsumedCapacity", &RETURN_CONSUMED_CAPACITY),
@@ -1501,12 +1511,12 @@ static UPDATE_ITEM_INPUT: Shape = Shape::structure(
     ],
 );
 
-static UPDATE_KINESIS_STREAMING_CONFIGURATION: Shape = Shape::structure(
+pub(crate) static UPDATE_KINESIS_STREAMING_CONFIGURATION: Shape = Shape::structure(
     "UpdateKinesisStreamingConfiguration",
     &[Member::optional("ApproximateCreationDateTimePrecision", &APPROXIMATE_CREATION_DATE_TIME_PRECISION)],
 );
 
-static UPDATE_KINESIS_STREAMING_DESTINATION_INPUT: Shape = Shape::structure(
+pub(crate) static UPDATE_KINESIS_STREAMING_DESTINATION_INPUT: Shape = Shape::structure(
     "UpdateKinesisStreamingDestinationInput",
     &[
         Member::required("TableName", &TABLE_ARN),
@@ -1515,7 +1525,7 @@ static UPDATE_KINESIS_STREAMING_DESTINATION_INPUT: Shape = Shape::structure(
     ],
 );
 
-static UPDATE_REPLICATION_GROUP_MEMBER_ACTION: Shape = Shape::structure(
+pub(crate) static UPDATE_REPLICATION_GROUP_MEMBER_ACTION: Shape = Shape::structure(
     "UpdateReplicationGroupMemberAction",
     &[
         Member::required("RegionName", &REGION_NAME),
@@ -1527,7 +1537,7 @@ static UPDATE_REPLICATION_GROUP_MEMBER_ACTION: Shape = Shape::structure(
     ],
 );
 
-static UPDATE_TABLE_INPUT: Shape = Shape::structure(
+pub(crate) static UPDATE_TABLE_INPUT: Shape = Shape::structure(
     "UpdateTableInput",
     &[
         Member::optional("AttributeDefinitions", &ATTRIBUTE_DEFINITIONS),
@@ -1551,7 +1561,7 @@ static UPDATE_TABLE_INPUT: Shape = Shape::structure(
     ],
 );
 
-static UPDATE_TABLE_REPLICA_AUTO_SCALING_INPUT: Shape = Shape::structure(
+pub(crate) static UPDATE_TABLE_REPLICA_AUTO_SCALING_INPUT: Shape = Shape::structure(
     "UpdateTableReplicaAutoScalingInput",
     &[
         Member::optional("GlobalSecondaryIndexUpdates", &GLOBAL_SECONDARY_INDEX_AUTO_SCALING_UPDATE_LIST),
@@ -1561,7 +1571,7 @@ static UPDATE_TABLE_REPLICA_AUTO_SCALING_INPUT: Shape = Shape::structure(
     ],
 );
 
-static UPDATE_TIME_TO_LIVE_INPUT: Shape = Shape::structure(
+pub(crate) static UPDATE_TIME_TO_LIVE_INPUT: Shape = Shape::structure(
     "UpdateTimeToLiveInput",
     &[
         Member::required("TableName", &TABLE_NAME_OR_ARN),
@@ -1569,16 +1579,16 @@ static UPDATE_TIME_TO_LIVE_INPUT: Shape = Shape::structure(
     ],
 );
 
-static VECTOR_ATTRIBUTE_DEFINITION: Shape = Shape::structure(
+pub(crate) static VECTOR_ATTRIBUTE_DEFINITION: Shape = Shape::structure(
     "VectorAttributeDefinition",
     &[Member::required("AttributeName", &VECTOR_ATTRIBUTE_NAME)],
 );
 
-static VECTOR_ATTRIBUTE_NAME: Shape = Shape::text().min(1).max(255);
+pub(crate) static VECTOR_ATTRIBUTE_NAME: Shape = Shape::text().min(1).max(255);
 
-static VECTOR_DISTANCE_FUNCTION: Shape = Shape::choice(&["COSINE", "DOT_PRODUCT", "EUCLIDEAN"]);
+pub(crate) static VECTOR_DISTANCE_FUNCTION: Shape = Shape::choice(&["COSINE", "DOT_PRODUCT", "EUCLIDEAN"]);
 
-static VECTOR_INDEX: Shape = Shape::structure(
+pub(crate) static VECTOR_INDEX: Shape = Shape::structure(
     "VectorIndex",
     &[
         Member::required("IndexName", &INDEX_NAME),
@@ -1590,9 +1600,9 @@ static VECTOR_INDEX: Shape = Shape::structure(
     ],
 );
 
-static VECTOR_INDEX_LIST: Shape = Shape::list(&VECTOR_INDEX);
+pub(crate) static VECTOR_INDEX_LIST: Shape = Shape::list(&VECTOR_INDEX);
 
-static VECTOR_INDEX_UPDATE: Shape = Shape::structure(
+pub(crate) static VECTOR_INDEX_UPDATE: Shape = Shape::structure(
     "VectorIndexUpdate",
     &[
         Member::optional("Create", &CREATE_VECTOR_INDEX_ACTION),
@@ -1600,9 +1610,9 @@ static VECTOR_INDEX_UPDATE: Shape = Shape::structure(
     ],
 );
 
-static VECTOR_INDEX_UPDATE_LIST: Shape = Shape::list(&VECTOR_INDEX_UPDATE);
+pub(crate) static VECTOR_INDEX_UPDATE_LIST: Shape = Shape::list(&VECTOR_INDEX_UPDATE);
 
-static WARM_THROUGHPUT: Shape = Shape::structure(
+pub(crate) static WARM_THROUGHPUT: Shape = Shape::structure(
     "WarmThroughput",
     &[
         Member::optional("ReadUnitsPerSecond", &LONG_OBJECT),
@@ -1610,9 +1620,9 @@ static WARM_THROUGHPUT: Shape = Shape::structure(
     ],
 );
 
-static WRITE_REQUEST: Shape = Shape::structure(
+pub(crate) static WRITE_REQUEST: Shape = Shape::structure(
     "WriteRequest",
     &[Member::optional("PutRequest", &PUT_REQUEST), Member::optional("DeleteRequest", &DELETE_REQUEST)],
 );
 
-static WRITE_REQUESTS: Shape = Shape::list(&WRITE_REQUEST).min(1).max(25);
+pub(crate) static WRITE_REQUESTS: Shape = Shape::list(&WRITE_REQUEST).min(1).max(25);

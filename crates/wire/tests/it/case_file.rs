@@ -15,7 +15,11 @@ pub(crate) struct Case {
 }
 
 pub(crate) fn cases() -> Vec<Case> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases");
+    cases_in(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases"))
+}
+
+/// The cases of the files in a folder.
+pub(crate) fn cases_in(folder: &Path) -> Vec<Case> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();

@@ -8,10 +8,12 @@
 )]
 
 mod backups;
+mod both_ways;
 mod case_file;
 mod cases;
 mod files;
 mod patterns;
 mod responses;
+mod short_way;
 mod touches;
 mod values;

@@ -1,6 +1,6 @@
-//! Finds the first byte of a text that JSON requires to be escaped.
+//! Finds the first byte of a text that JSON requires to be escaped, in texts and in the JSON of texts.
 //!
-//! It knows bytes only; the writer escapes.
+//! It knows bytes only; the writer escapes, and readers know what an escape means.
 
 /// Bytes of long text that are checked together. The check has no early exit, so that the compiler vectorises
 /// it.
@@ -17,7 +17,7 @@ const _: () = assert!(SHORT_BYTES_MAX == 4 * WORD_BYTES, "two words of 16 bytes 
 const _: () = assert!(HIGH == ONES << 7, "a byte's highest bit is its mark");
 
 /// The number of bytes before the first quote, backslash or control character; all bytes if there is none.
-pub(super) fn plain_bytes(bytes: &[u8]) -> usize {
+pub(crate) fn plain_bytes(bytes: &[u8]) -> usize {
     let mut at = 0;
     if let Some(end) = bytes.last_chunk::<BLOCK_BYTES>() {
         let (blocks, _) = bytes.as_chunks::<BLOCK_BYTES>();
@@ -37,6 +37,25 @@ pub(super) fn plain_bytes(bytes: &[u8]) -> usize {
     tail.iter().position(|byte| is_special(*byte)).map_or(bytes.len(), |place| at + place)
 }
 
+/// The number of bytes before the first quote, backslash or control character of JSON that goes on after this
+/// text. None if there is none, or if a control character comes before the end of a long text.
+#[inline]
+pub(crate) fn plain_bytes_within(json: &[u8]) -> Option<usize> {
+    let mut at = 0;
+    while at < SHORT_BYTES_MAX
+        && let Some(word) = json.get(at..).and_then(<[u8]>::first_chunk)
+    {
+        match specials(u64::from_le_bytes(*word)) {
+            0 => at += WORD_BYTES,
+            hits => return Some(at + first(hits)),
+        }
+    }
+    let rest = json.get(at..)?;
+    let end = memchr::memchr2(b'"', b'\\', rest)?;
+    let controls = rest.get(..end)?.iter().fold(0, |found, byte| found | u8::from(*byte < b' '));
+    if controls == 0 { Some(at + end) } else { None }
+}
+
 fn is_plain(block: &[u8; BLOCK_BYTES]) -> bool {
     block.iter().fold(0, |found, byte| found | u8::from(is_special(*byte))) == 0
 }
@@ -44,7 +63,7 @@ fn is_plain(block: &[u8; BLOCK_BYTES]) -> bool {
 /// Appends the text if it is short and plain; returns whether it did. Most names and values are short. They
 /// are checked and copied as two overlapping words of a size known to the compiler, which is cheaper than a
 /// loop and a call.
-pub(super) fn push_short(bytes: &[u8], out: &mut Vec<u8>) -> bool {
+pub(crate) fn push_short(bytes: &[u8], out: &mut Vec<u8>) -> bool {
     if bytes.len() > SHORT_BYTES_MAX {
         return false;
     }
@@ -171,6 +190,25 @@ mod tests {
                 assert_eq!(out, vec![byte; length]);
             }
         }
+    }
+
+    #[test]
+    fn the_end_of_a_text_is_found_within_what_follows_it() {
+        for length in 0..80 {
+            for special in [b'"', b'\\', 0, 0x1F] {
+                for plain in ["a", "\u{7f}", "!", "]", "\u{e9}", "\u{fffd}"] {
+                    let text = plain.repeat(length).into_bytes();
+                    let json = [text.as_slice(), &[special], b"\"\\\"\":{\"S\":\"\"}}"].concat();
+                    let found = plain_bytes_within(&json);
+                    // Of a control character in a long text only its presence is known.
+                    let is_cut = special < b' ' && text.len() >= SHORT_BYTES_MAX;
+                    assert_eq!(found, if is_cut { None } else { Some(text.len()) }, "{length} {special}");
+                }
+            }
+        }
+        assert_eq!(plain_bytes_within(b""), None);
+        assert_eq!(plain_bytes_within(&[b'a'; 50]), None);
+        assert_eq!(plain_bytes_within(&[b'a'; 7]), None);
     }
 
     #[test]
