@@ -86,12 +86,12 @@ impl Path {
     }
 
     pub(super) fn read(raw: &RawPath<'_>, readable: &Readable) -> Self {
-        let name = |step: &RawStep<'_>| match *step {
+        let name = |step: &RawStep<'_>| match step {
             RawStep::Placeholder(placeholder) => readable.name(placeholder),
-            RawStep::Name(text) | RawStep::Index(text) => text.to_owned(),
+            RawStep::Name(text) | RawStep::Index(text) => text.clone().into_owned(),
         };
         let step = |step: &RawStep<'_>| match step {
-            RawStep::Index(digits) => Step::Element((*digits).to_owned()),
+            RawStep::Index(digits) => Step::Element(digits.clone().into_owned()),
             RawStep::Name(_) | RawStep::Placeholder(_) => Step::Member(name(step)),
         };
         Self { attribute: name(&raw.first), rest: raw.rest.iter().map(step).collect() }
@@ -195,7 +195,7 @@ impl fmt::Display for Operand {
 impl Call {
     fn read(raw: &RawCall<'_>, readable: &Readable) -> Self {
         let arguments = raw.arguments.iter().map(|argument| Operand::read(argument, readable));
-        Self { function: raw.name.to_owned(), arguments: arguments.collect() }
+        Self { function: raw.name.clone().into_owned(), arguments: arguments.collect() }
     }
 
     /// The attribute of `attribute_exists(…)`.

@@ -210,7 +210,7 @@ fn condition_call(call: &RawCall<'_>, placeholders: &mut Placeholders<'_>) -> Re
             Ok(Expr::Contains(container.into_operand()?, part.into_operand()?))
         }
         Function::Size | Function::IfNotExists | Function::ListAppend => {
-            Err(Fault::new(messages::function_misplaced(call.name)))
+            Err(Fault::new(messages::function_misplaced(&call.name)))
         }
     }
 }
@@ -246,7 +246,7 @@ fn has_type(operands: Vec<Bound>) -> Result<Expr, Fault> {
 }
 
 fn function_of(call: &RawCall<'_>) -> Result<Function, Fault> {
-    Function::from_name(call.name).ok_or_else(|| Fault::new(messages::function_unknown(call.name)))
+    Function::from_name(&call.name).ok_or_else(|| Fault::new(messages::function_unknown(&call.name)))
 }
 
 fn check_count(function: Function, count: usize) -> Result<(), Fault> {

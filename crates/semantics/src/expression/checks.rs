@@ -36,16 +36,16 @@ fn check_operands<'o, 't: 'o>(operands: impl IntoIterator<Item = &'o RawOperand<
 fn check_condition_call(call: &RawCall<'_>, place: FunctionPlace) -> Result<(), Fault> {
     let function = known_function(call)?;
     if function.place() == FunctionPlace::Update {
-        return Err(Fault::new(messages::function_not_in_condition(call.name)));
+        return Err(Fault::new(messages::function_not_in_condition(&call.name)));
     }
     if function.place() != place {
-        return Err(Fault::new(messages::function_misplaced(call.name)));
+        return Err(Fault::new(messages::function_misplaced(&call.name)));
     }
     check_operands(&call.arguments)
 }
 
 fn known_function(call: &RawCall<'_>) -> Result<Function, Fault> {
-    Function::from_name(call.name).ok_or_else(|| Fault::new(messages::function_unknown(call.name)))
+    Function::from_name(&call.name).ok_or_else(|| Fault::new(messages::function_unknown(&call.name)))
 }
 
 pub(super) fn check_path(path: &RawPath<'_>) -> Result<(), Fault> {
@@ -110,11 +110,11 @@ fn check_set_operand(operand: &RawOperand<'_>, nesting: Nesting) -> Result<(), F
         RawOperand::Call(call) => {
             let function = known_function(call)?;
             if function.place() != FunctionPlace::Update {
-                return Err(Fault::new(messages::function_not_in_update(call.name)));
+                return Err(Fault::new(messages::function_not_in_update(&call.name)));
             }
             // Observed: only if_not_exists may be an argument of another function, list_append may not.
             if function == Function::ListAppend && nesting == Nesting::InFunction {
-                return Err(Fault::new(messages::function_misplaced(call.name)));
+                return Err(Fault::new(messages::function_misplaced(&call.name)));
             }
             call.arguments.iter().try_for_each(|argument| check_set_operand(argument, Nesting::InFunction))
         }

@@ -3,6 +3,7 @@
 use super::bind;
 use super::evaluate;
 use super::fault::{Fault, SizeText, check_size};
+use super::kept::{self, Language, Tree};
 use super::lexer::Comparator;
 use super::path::{self, DocumentPath};
 use super::placeholders::Placeholders;
@@ -363,8 +364,15 @@ pub fn parse_condition(
 }
 
 fn parse(text: &str, kind: ConditionKind, placeholders: &mut Placeholders<'_>) -> Result<Condition, Fault> {
+    if let Some(tree) = kept::find(Language::Condition, text)
+        && let Tree::Condition(raw) = &*tree
+    {
+        return Ok(Condition { root: bind::condition(raw, placeholders)? });
+    }
     check_size(text, if kind == ConditionKind::Key { SizeText::Plain } else { SizeText::WithSize })?;
     let raw = parser::condition(text)?;
     checks::check_condition(&raw)?;
-    Ok(Condition { root: bind::condition(&raw, placeholders)? })
+    let root = bind::condition(&raw, placeholders)?;
+    kept::keep(Language::Condition, text, || Tree::Condition(raw.into_owned()));
+    Ok(Condition { root })
 }

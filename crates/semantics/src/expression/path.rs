@@ -72,11 +72,11 @@ impl DocumentPath {
     /// Replaces the placeholders of a written path.
     pub(super) fn bind(raw: &RawPath<'_>, placeholders: &mut Placeholders<'_>) -> Result<Self, Fault> {
         let levels = raw.rest.len() + 1;
-        let attribute = match raw.first {
+        let attribute = match &raw.first {
             RawStep::Placeholder(placeholder) => placeholders.name(placeholder)?.to_owned(),
-            RawStep::Name(name) | RawStep::Index(name) => name.to_owned(),
+            RawStep::Name(name) | RawStep::Index(name) => name.clone().into_owned(),
         };
-        let steps = raw.rest.iter().map(|step| bind_step(*step, placeholders)).collect::<Result<_, _>>()?;
+        let steps = raw.rest.iter().map(|step| bind_step(step, placeholders)).collect::<Result<_, _>>()?;
         if levels > DOCUMENT_PATH_STEPS_MAX {
             return Err(Fault::new(messages::too_deep_path(levels)));
         }
@@ -84,9 +84,9 @@ impl DocumentPath {
     }
 }
 
-fn bind_step(step: RawStep<'_>, placeholders: &mut Placeholders<'_>) -> Result<PathStep, Fault> {
+fn bind_step(step: &RawStep<'_>, placeholders: &mut Placeholders<'_>) -> Result<PathStep, Fault> {
     Ok(match step {
-        RawStep::Name(name) => PathStep::Field(name.to_owned()),
+        RawStep::Name(name) => PathStep::Field(name.clone().into_owned()),
         RawStep::Placeholder(placeholder) => PathStep::Field(placeholders.name(placeholder)?.to_owned()),
         RawStep::Index(digits) => match index_value(digits) {
             Some(index) => PathStep::Index(index),

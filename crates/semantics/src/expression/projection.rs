@@ -1,10 +1,12 @@
 //! Projections: which parts of an item a read returns.
 
 use super::fault::{Fault, SizeText, check_size};
+use super::kept::{self, Language, Tree};
 use super::path::{self, DocumentPath};
 use super::placeholders::Placeholders;
 use super::print::{CanonicalText, Printer};
 use super::selection::ItemSelection;
+use super::syntax::RawPath;
 use super::work::Work;
 use super::{checks, parser};
 use crate::codec::{EncodedItem, MapRef};
@@ -73,13 +75,25 @@ impl std::fmt::Display for Projection {
 
 /// Parses a `ProjectionExpression` and binds its placeholders.
 pub fn parse_projection(text: &str, placeholders: &mut Placeholders<'_>) -> Result<Projection, Error> {
-    bind(text, placeholders).map_err(|fault| fault.in_parameter("ProjectionExpression"))
+    parse(text, placeholders).map_err(|fault| fault.in_parameter("ProjectionExpression"))
 }
 
-fn bind(text: &str, placeholders: &mut Placeholders<'_>) -> Result<Projection, Fault> {
+fn parse(text: &str, placeholders: &mut Placeholders<'_>) -> Result<Projection, Fault> {
+    if let Some(tree) = kept::find(Language::Projection, text)
+        && let Tree::Projection(raw) = &*tree
+    {
+        return bind(raw, placeholders);
+    }
     check_size(text, SizeText::Plain)?;
     let raw = parser::projection(text)?;
     raw.iter().try_for_each(checks::check_path)?;
+    let projection = bind(&raw, placeholders)?;
+    let owned = || Tree::Projection(raw.into_iter().map(RawPath::into_owned).collect());
+    kept::keep(Language::Projection, text, owned);
+    Ok(projection)
+}
+
+fn bind(raw: &[RawPath<'_>], placeholders: &mut Placeholders<'_>) -> Result<Projection, Fault> {
     let paths =
         raw.iter().map(|path| DocumentPath::bind(path, placeholders)).collect::<Result<Vec<_>, _>>()?;
     path::check_distinct(&paths)?;

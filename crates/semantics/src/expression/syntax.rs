@@ -1,19 +1,36 @@
-//! The syntax tree of expressions: borrowed text without parentheses, with placeholders not yet replaced.
+//! The syntax tree of expressions: text without parentheses, with placeholders not yet replaced. A tree borrows
+//! from the expression, or owns its texts to be kept longer.
 //!
 //! It does not know whether names are reserved, functions exist or placeholders are defined. The trees of
 //! conditions and updates are public, for readers of model files, whose names need no placeholders.
 
+use std::borrow::Cow;
+
 use super::lexer::Comparator;
 
 /// One step of a path as written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RawStep<'t> {
     /// An attribute's name as it stands in the text.
-    Name(&'t str),
+    Name(Cow<'t, str>),
     /// With its `#`.
-    Placeholder(&'t str),
+    Placeholder(Cow<'t, str>),
     /// The digits between the brackets.
-    Index(&'t str),
+    Index(Cow<'t, str>),
+}
+
+impl RawStep<'_> {
+    fn into_owned(self) -> RawStep<'static> {
+        match self {
+            Self::Name(name) => RawStep::Name(owned(name)),
+            Self::Placeholder(name) => RawStep::Placeholder(owned(name)),
+            Self::Index(digits) => RawStep::Index(owned(digits)),
+        }
+    }
+}
+
+fn owned(text: Cow<'_, str>) -> Cow<'static, str> {
+    Cow::Owned(text.into_owned())
 }
 
 /// A path as written. Invariant: the first step is not an index.
@@ -27,8 +44,13 @@ pub struct RawPath<'t> {
 
 impl<'t> RawPath<'t> {
     /// All steps, the attribute first.
-    pub fn steps(&self) -> impl Iterator<Item = RawStep<'t>> + '_ {
-        std::iter::once(self.first).chain(self.rest.iter().copied())
+    pub fn steps(&self) -> impl Iterator<Item = &RawStep<'t>> + '_ {
+        std::iter::once(&self.first).chain(&self.rest)
+    }
+
+    pub(super) fn into_owned(self) -> RawPath<'static> {
+        let rest = self.rest.into_iter().map(RawStep::into_owned).collect();
+        RawPath { first: self.first.into_owned(), rest }
     }
 }
 
@@ -36,7 +58,7 @@ impl<'t> RawPath<'t> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RawCall<'t> {
     /// In the case in which it was written.
-    pub name: &'t str,
+    pub name: Cow<'t, str>,
     /// In the order of the text.
     pub arguments: Vec<RawOperand<'t>>,
 }
@@ -47,9 +69,29 @@ pub enum RawOperand<'t> {
     /// An attribute or a part of one.
     Path(RawPath<'t>),
     /// With its `:`.
-    Value(&'t str),
+    Value(Cow<'t, str>),
     /// A function whose result is the operand, such as `size`.
     Call(RawCall<'t>),
+}
+
+impl RawCall<'_> {
+    fn into_owned(self) -> RawCall<'static> {
+        RawCall { name: owned(self.name), arguments: all_owned(self.arguments) }
+    }
+}
+
+impl RawOperand<'_> {
+    fn into_owned(self) -> RawOperand<'static> {
+        match self {
+            Self::Path(path) => RawOperand::Path(path.into_owned()),
+            Self::Value(name) => RawOperand::Value(owned(name)),
+            Self::Call(call) => RawOperand::Call(call.into_owned()),
+        }
+    }
+}
+
+fn all_owned(operands: Vec<RawOperand<'_>>) -> Vec<RawOperand<'static>> {
+    operands.into_iter().map(RawOperand::into_owned).collect()
 }
 
 /// A condition as written.
@@ -88,6 +130,29 @@ pub enum RawCondition<'t> {
     },
     /// A function that is true or false, such as `begins_with`.
     Call(RawCall<'t>),
+}
+
+impl RawCondition<'_> {
+    pub(super) fn into_owned(self) -> RawCondition<'static> {
+        let boxed = |condition: Box<RawCondition<'_>>| Box::new(condition.into_owned());
+        match self {
+            Self::And(left, right) => RawCondition::And(boxed(left), boxed(right)),
+            Self::Or(left, right) => RawCondition::Or(boxed(left), boxed(right)),
+            Self::Not(inner) => RawCondition::Not(boxed(inner)),
+            Self::Compare { comparator, left, right } => {
+                RawCondition::Compare { comparator, left: left.into_owned(), right: right.into_owned() }
+            }
+            Self::Between { subject, lower, upper } => RawCondition::Between {
+                subject: subject.into_owned(),
+                lower: lower.into_owned(),
+                upper: upper.into_owned(),
+            },
+            Self::In { subject, list } => {
+                RawCondition::In { subject: subject.into_owned(), list: all_owned(list) }
+            }
+            Self::Call(call) => RawCondition::Call(call.into_owned()),
+        }
+    }
 }
 
 /// The two arithmetic operators of SET.
@@ -133,9 +198,9 @@ pub enum RawChange<'t> {
     /// A removal.
     Remove,
     /// The placeholder of what is added, with its `:`.
-    Add(&'t str),
+    Add(Cow<'t, str>),
     /// The placeholder of the elements that are deleted, with its `:`.
-    Delete(&'t str),
+    Delete(Cow<'t, str>),
 }
 
 /// One action of an update.
@@ -177,4 +242,37 @@ impl Section {
 pub struct RawUpdate<'t> {
     /// Each section with its actions.
     pub sections: Vec<(Section, Vec<RawAction<'t>>)>,
+}
+
+impl RawUpdate<'_> {
+    pub(super) fn into_owned(self) -> RawUpdate<'static> {
+        let sections = self
+            .sections
+            .into_iter()
+            .map(|(section, actions)| (section, actions.into_iter().map(RawAction::into_owned).collect()));
+        RawUpdate { sections: sections.collect() }
+    }
+}
+
+impl RawAction<'_> {
+    fn into_owned(self) -> RawAction<'static> {
+        RawAction { path: self.path.into_owned(), change: self.change.into_owned() }
+    }
+}
+
+impl RawChange<'_> {
+    fn into_owned(self) -> RawChange<'static> {
+        match self {
+            Self::Set(RawSetValue::Operand(operand)) => {
+                RawChange::Set(RawSetValue::Operand(operand.into_owned()))
+            }
+            Self::Set(RawSetValue::Arithmetic { operator, left, right }) => {
+                let (left, right) = (left.into_owned(), right.into_owned());
+                RawChange::Set(RawSetValue::Arithmetic { operator, left, right })
+            }
+            Self::Remove => RawChange::Remove,
+            Self::Add(name) => RawChange::Add(owned(name)),
+            Self::Delete(name) => RawChange::Delete(owned(name)),
+        }
+    }
 }

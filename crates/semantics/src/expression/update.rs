@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::fault::{Fault, SizeText, check_size};
 use super::functions::Function;
+use super::kept::{self, Language, Tree};
 use super::path::{self, DocumentPath};
 use super::placeholders::Placeholders;
 use super::print::{CanonicalText, Printer};
@@ -281,9 +282,20 @@ pub fn read_update(text: &str) -> Result<RawUpdate<'_>, Error> {
 /// Checks in the service's order (observed): the first pass; names and overlaps of the targets; names in all
 /// actions from the last to the first; values and types, again from the last to the first.
 fn parse(text: &str, placeholders: &mut Placeholders<'_>) -> Result<Update, Fault> {
+    if let Some(tree) = kept::find(Language::Update, text)
+        && let Tree::Update(raw) = &*tree
+    {
+        return bind(raw, placeholders);
+    }
     check_size(text, SizeText::Plain)?;
     let raw = parser::update(text)?;
     checks::check_update(&raw)?;
+    let update = bind(&raw, placeholders)?;
+    kept::keep(Language::Update, text, || Tree::Update(raw.into_owned()));
+    Ok(update)
+}
+
+fn bind(raw: &RawUpdate<'_>, placeholders: &mut Placeholders<'_>) -> Result<Update, Fault> {
     let raw_actions: Vec<&RawAction<'_>> = raw.sections.iter().flat_map(|(_, actions)| actions).collect();
     let targets = raw_actions
         .iter()
@@ -387,21 +399,21 @@ fn bind_operand(operand: &RawOperand<'_>, placeholders: &mut Placeholders<'_>) -
 
 fn bind_call(call: &RawCall<'_>, placeholders: &mut Placeholders<'_>) -> Result<SetOperand, Fault> {
     let [first, second] = call.arguments.as_slice() else {
-        return Err(Fault::new(messages::operand_count(call.name, call.arguments.len())));
+        return Err(Fault::new(messages::operand_count(&call.name, call.arguments.len())));
     };
     let first = bind_operand(first, placeholders)?;
     let second = bind_operand(second, placeholders)?;
-    if Function::from_name(call.name) == Some(Function::ListAppend) {
-        check_literal_type(call.name, &first, "L")?;
-        check_literal_type(call.name, &second, "L")?;
+    if Function::from_name(&call.name) == Some(Function::ListAppend) {
+        check_literal_type(&call.name, &first, "L")?;
+        check_literal_type(&call.name, &second, "L")?;
         return Ok(SetOperand::ListAppend(Box::new(first), Box::new(second)));
     }
     match (first, second) {
         (SetOperand::Path(path), SetOperand::Path(other)) if path == other => {
-            Err(Fault::new(messages::operands_not_distinct(call.name, &path)))
+            Err(Fault::new(messages::operands_not_distinct(&call.name, &path)))
         }
         (SetOperand::Path(path), otherwise) => Ok(SetOperand::IfNotExists(path, Box::new(otherwise))),
-        _ => Err(Fault::new(messages::operand_not_a_path(call.name))),
+        _ => Err(Fault::new(messages::operand_not_a_path(&call.name))),
     }
 }
 

@@ -5,6 +5,7 @@
 
 use keywright_engine::{KeepingFigures, VerificationFigures};
 use keywright_semantics::error::Error;
+use keywright_semantics::expression::KeptExpressions;
 use keywright_store_local::{Figures, LONG_PAUSE, Pause};
 use keywright_wire::render_error;
 
@@ -123,6 +124,25 @@ pub(crate) fn requests(exposition: &mut Exposition, totals: &Totals) {
     for (name, help, bytes) in bytes {
         exposition.single(COUNTER, name, help, bytes);
     }
+}
+
+/// Expressions whose syntax the process keeps.
+pub(crate) fn expressions(exposition: &mut Exposition, kept: &KeptExpressions) {
+    exposition.metric(
+        COUNTER,
+        "keywright_expressions_total",
+        "Expressions of requests, by whether their syntax was kept or had to be parsed.",
+    );
+    for (syntax, count) in [("kept", kept.hits), ("parsed", kept.misses)] {
+        exposition.sample(&[("syntax", syntax)], count);
+    }
+    exposition.single(GAUGE, "keywright_kept_expressions", "Expressions whose syntax is kept.", kept.trees);
+    exposition.single(
+        GAUGE,
+        "keywright_kept_expressions_bytes",
+        "Memory of kept expressions at most.",
+        kept.bytes,
+    );
 }
 
 pub(crate) fn connections(exposition: &mut Exposition, figures: &ConnectionFigures, refused: &Refused) {

@@ -10,6 +10,7 @@ use futures_util::future::BoxFuture;
 use hyper::http::request::Parts;
 use keywright_engine::{Env as _, Namespace};
 use keywright_semantics::error::Error;
+use keywright_semantics::expression::kept_expressions;
 use tokio::sync::watch;
 
 use super::tls::Tls;
@@ -70,6 +71,7 @@ impl Watched for Overview {
     fn describe(&self, exposition: &mut Exposition) {
         report::server(exposition, &self.health(), self.started_ms);
         report::requests(exposition, &self.service.metrics().totals());
+        report::expressions(exposition, &kept_expressions());
         report::connections(exposition, self.service.connection_figures(), self.service.refused());
         report::budgets(exposition, &self.service.budgets());
         if let Some(tls) = &self.tls {

@@ -135,7 +135,7 @@ impl<'t> Parser<'t> {
 
     fn bare_operand(&mut self) -> Result<RawOperand<'t>, Fault> {
         match self.peek().kind {
-            TokenKind::ValuePlaceholder => Ok(RawOperand::Value(self.advance().text)),
+            TokenKind::ValuePlaceholder => Ok(RawOperand::Value(self.advance().text.into())),
             TokenKind::Identifier if self.peek_second().kind == TokenKind::OpenParen => {
                 self.call().map(RawOperand::Call)
             }
@@ -151,7 +151,7 @@ impl<'t> Parser<'t> {
             return Err(Fault::new(too_deep_call(name)));
         }
         let arguments = self.nested(Self::operand_list)?;
-        Ok(RawCall { name, arguments })
+        Ok(RawCall { name: name.into(), arguments })
     }
 
     /// One or more operands and the closing parenthesis.
@@ -171,7 +171,7 @@ impl<'t> Parser<'t> {
             if self.take(TokenKind::Dot) {
                 rest.push(self.name_step()?);
             } else if self.take(TokenKind::OpenBracket) {
-                rest.push(RawStep::Index(self.expect(TokenKind::Integer)?.text));
+                rest.push(RawStep::Index(self.expect(TokenKind::Integer)?.text.into()));
                 self.expect(TokenKind::CloseBracket)?;
             } else {
                 return Ok(RawPath { first, rest });
@@ -181,8 +181,8 @@ impl<'t> Parser<'t> {
 
     fn name_step(&mut self) -> Result<RawStep<'t>, Fault> {
         match self.peek().kind {
-            TokenKind::Identifier => Ok(RawStep::Name(self.advance().text)),
-            TokenKind::NamePlaceholder => Ok(RawStep::Placeholder(self.advance().text)),
+            TokenKind::Identifier => Ok(RawStep::Name(self.advance().text.into())),
+            TokenKind::NamePlaceholder => Ok(RawStep::Placeholder(self.advance().text.into())),
             _ => Err(self.syntax_error()),
         }
     }

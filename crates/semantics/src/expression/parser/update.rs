@@ -39,8 +39,8 @@ impl<'t> Parser<'t> {
                 RawChange::Set(self.set_value()?.node)
             }
             Section::Remove => RawChange::Remove,
-            Section::Add => RawChange::Add(self.expect(TokenKind::ValuePlaceholder)?.text),
-            Section::Delete => RawChange::Delete(self.expect(TokenKind::ValuePlaceholder)?.text),
+            Section::Add => RawChange::Add(self.expect(TokenKind::ValuePlaceholder)?.text.into()),
+            Section::Delete => RawChange::Delete(self.expect(TokenKind::ValuePlaceholder)?.text.into()),
         };
         Ok(RawAction { path, change })
     }
