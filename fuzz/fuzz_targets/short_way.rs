@@ -1,7 +1,7 @@
 //! The short way of decoding gives up, or agrees with the long way to the last field.
 //!
-//! The bytes are a body as it is, after a byte that chooses the operation; or the choices by which a request of
-//! the case files is changed.
+//! The bytes are a body as it is, after a byte that chooses the operation; or the choices by which a request
+//! of the case files is changed.
 
 #![no_main]
 

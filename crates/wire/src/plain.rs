@@ -37,6 +37,34 @@ pub(crate) fn plain_bytes(bytes: &[u8]) -> usize {
     tail.iter().position(|byte| is_special(*byte)).map_or(bytes.len(), |place| at + place)
 }
 
+/// Whether JSON that was written without escapes needs none: it has no backslash and no control character,
+/// and no quotes but the wanted ones, which are its own.
+pub(crate) fn needs_no_escape(json: &[u8], wanted_quotes: usize) -> bool {
+    let (blocks, tail) = json.as_chunks::<BLOCK_BYTES>();
+    let mut quotes = 0;
+    for block in blocks {
+        if has_other_specials(block) {
+            return false;
+        }
+        quotes += quotes_in(block);
+    }
+    let mut last = [b' '; BLOCK_BYTES];
+    if let Some(place) = last.get_mut(..tail.len()) {
+        place.copy_from_slice(tail);
+    }
+    !has_other_specials(&last) && quotes + quotes_in(&last) == wanted_quotes
+}
+
+fn has_other_specials(block: &[u8; BLOCK_BYTES]) -> bool {
+    block.iter().fold(0, |found, byte| found | u8::from(*byte < 0x20 || *byte == b'\\')) != 0
+}
+
+fn quotes_in(block: &[u8; BLOCK_BYTES]) -> usize {
+    usize::from(block.iter().fold(0_u8, |count, byte| count + u8::from(*byte == b'"')))
+}
+
+const _: () = assert!(BLOCK_BYTES <= 0xFF, "the quotes of a block are counted in a byte");
+
 /// The number of bytes before the first quote, backslash or control character of JSON that goes on after this
 /// text. None if there is none, or if a control character comes before the end of a long text.
 #[inline]
@@ -209,6 +237,26 @@ mod tests {
         assert_eq!(plain_bytes_within(b""), None);
         assert_eq!(plain_bytes_within(&[b'a'; 50]), None);
         assert_eq!(plain_bytes_within(&[b'a'; 7]), None);
+    }
+
+    #[test]
+    fn json_needs_no_escape_if_its_quotes_are_its_own() {
+        for length in 0..200 {
+            let plain = vec![b'a'; length];
+            assert!(needs_no_escape(&plain, 0) && !needs_no_escape(&plain, 1));
+            for place in 0..length {
+                for special in [b'"', b'\\', 0, 0x1F] {
+                    let mut bytes = plain.clone();
+                    bytes[place] = special;
+                    assert_eq!(needs_no_escape(&bytes, 1), special == b'"', "{length} {place}");
+                    assert!(!needs_no_escape(&bytes, 0) && !needs_no_escape(&bytes, 2));
+                }
+            }
+            for byte in [0x20, 0x21, 0x23, 0x5B, 0x5D, 0x7F, 0x80, 0x9F, 0xA2, 0xDC, 0xFF] {
+                assert!(needs_no_escape(&vec![byte; length], 0), "{byte:x}");
+            }
+            assert!(needs_no_escape(&vec![b'"'; length], length));
+        }
     }
 
     #[test]

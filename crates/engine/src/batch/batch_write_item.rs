@@ -3,6 +3,7 @@
 //! The service does not make a batch atomic. Here as many writes as fit share one commit, and so one sync.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use keywright_semantics::capacity::WriteMode;
@@ -17,8 +18,9 @@ use keywright_semantics::throttle::Throttled;
 use keywright_semantics::value::Item;
 use keywright_store::Store;
 
-use crate::bind::item::bind_put;
+use crate::bind::item::{bind_put, check_put};
 use crate::bind::key::{bind_key, check_key_within};
+use crate::catalogue::Table;
 use crate::state::Engine;
 use crate::support::env::Caller;
 use crate::support::fault;
@@ -57,7 +59,10 @@ pub(crate) async fn batch_write_item<S: Store>(
     let mut throttled: Option<Throttled> = None;
     let mut groups = vec![places.clone()];
     while let Some(group) = groups.pop() {
-        let bind = || group.iter().map(|place| bind_write(engine, caller, *place)).collect();
+        let bind = || {
+            let mut tables = Tables::of(engine, caller);
+            group.iter().map(|place| bind_write(tables.of_place(*place)?, *place)).collect()
+        };
         let steps = binding_steps(bytes_of(&group));
         match run(engine, GroupKind::Single, None, steps, bind).await? {
             GroupEnd::TooLarge if group.len() > 1 => {
@@ -116,20 +121,48 @@ fn check<S: Store>(
         engine.catalogue().lookup_for(caller, &table.table)?;
     }
     let mut seen: BTreeSet<Bytes> = BTreeSet::new();
+    let mut tables = Tables::of(engine, caller);
     for place in places {
-        if !seen.insert(bind_write(engine, caller, *place)?.key.row) {
+        let table = tables.of_place(*place)?;
+        let key = match place.write {
+            BatchWrite::Put(item) => {
+                check_key_within(&table.schema, item)?;
+                check_put(table.id, &table.schema, item)?
+            }
+            BatchWrite::Delete(key) => bind_key(table.id, &table.schema, key)?,
+        };
+        if !seen.insert(key.row) {
             return Err(Error::validation(messages::BATCH_DUPLICATE_KEYS));
         }
     }
     Ok(())
 }
 
-fn bind_write<'r, S: Store>(
-    engine: &Engine<S>,
-    caller: &Caller,
-    place: Place<'r>,
-) -> Result<Action<'r>, Error> {
-    let table = engine.catalogue().lookup_for(caller, &place.table.table)?;
+/// The tables of writes that follow each other, each looked up once.
+struct Tables<'e, 'r, S: Store> {
+    engine: &'e Engine<S>,
+    caller: &'e Caller,
+    last: Option<(&'r BatchWriteTable, Arc<Table>)>,
+}
+
+impl<'e, 'r, S: Store> Tables<'e, 'r, S> {
+    const fn of(engine: &'e Engine<S>, caller: &'e Caller) -> Self {
+        Self { engine, caller, last: None }
+    }
+
+    fn of_place(&mut self, place: Place<'r>) -> Result<Arc<Table>, Error> {
+        match &self.last {
+            Some((named, table)) if std::ptr::eq(*named, place.table) => Ok(Arc::clone(table)),
+            _ => {
+                let table = self.engine.catalogue().lookup_for(self.caller, &place.table.table)?;
+                self.last = Some((place.table, Arc::clone(&table)));
+                Ok(table)
+            }
+        }
+    }
+}
+
+fn bind_write(table: Arc<Table>, place: Place<'_>) -> Result<Action<'_>, Error> {
     let (key, effect) = match place.write {
         BatchWrite::Put(item) => {
             check_key_within(&table.schema, item)?;
@@ -184,7 +217,7 @@ impl Answer {
     fn leave(&mut self, place: Place<'_>) {
         self.left += 1;
         let name = &place.table.table.as_given;
-        let Some(parts) = place.table.parts.get(place.position).cloned() else { return };
+        let Some(parts) = place.table.part(place.position) else { return };
         match self.unprocessed.iter_mut().find(|(table, _)| table == name) {
             Some((_, writes)) => writes.push(parts),
             None => self.unprocessed.push((name.clone(), vec![parts])),

@@ -5,6 +5,7 @@ use keywright_semantics::expression::{Condition, DocumentPath, Update};
 use keywright_semantics::limits::ITEM_BYTES_MAX;
 use keywright_semantics::messages::data_plane as messages;
 use keywright_semantics::schema::TableSchema;
+use keywright_semantics::size::item_bytes;
 use keywright_semantics::value::Item;
 
 use super::BindFault;
@@ -16,6 +17,16 @@ use crate::support::layout::TableId;
 pub(crate) struct BoundPut {
     pub key: ItemKey,
     pub item: EncodedItem,
+}
+
+/// Checks a whole item that a client sent as [`bind_put`] does. Nothing is encoded but its key.
+pub(crate) fn check_put(table: TableId, schema: &TableSchema, item: &Item) -> Result<ItemKey, BindFault> {
+    let key = bind_item_key(table, schema, item)?;
+    check_index_keys(schema, item)?;
+    if item_bytes(item) > ITEM_BYTES_MAX {
+        return Err(BindFault::request(messages::ITEM_TOO_LARGE));
+    }
+    Ok(key)
 }
 
 /// Checks a whole item that a client sent: its key, its index keys, its size.

@@ -88,7 +88,8 @@ pub(super) async fn write<S: Store>(
         capacity: returns.capacity,
         metrics: ReturnItemCollectionMetrics::None,
     };
-    let target = WriteTarget { table: statement.table(), item: &key };
+    let update = if let Statement::Update { update, .. } = statement { Some(update) } else { None };
+    let target = WriteTarget { table: statement.table(), item: &key, update };
     let bind = |table: &Table| {
         Ok(match statement {
             Statement::Insert { item, .. } => {

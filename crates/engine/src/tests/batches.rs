@@ -89,7 +89,7 @@ fn an_item_in_a_batch_that_does_not_fit_the_key_is_told_as_a_key_would_be() {
     let bench = bench();
     for misfit in [item([("pk", s("a"))]), item([("pk", n(1)), ("sk", s("s"))])] {
         let table =
-            BatchWriteTable { table: table_ref(), writes: vec![BatchWrite::Put(misfit)], parts: Vec::new() };
+            BatchWriteTable { table: table_ref(), writes: vec![BatchWrite::Put(misfit)], orders: Vec::new() };
         let request = BatchWriteItem {
             tables: vec![table],
             capacity: ReturnConsumedCapacity::None,

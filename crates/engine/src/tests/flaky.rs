@@ -119,7 +119,7 @@ fn a_batch_too_large_for_one_commit_is_written_in_several() {
     let writes: Vec<BatchWrite> =
         ["a", "b", "c", "d", "e"].iter().map(|sk| BatchWrite::Put(key(sk))).collect();
     let request = BatchWriteItem {
-        tables: vec![BatchWriteTable { table: table_ref(), writes, parts: Vec::new() }],
+        tables: vec![BatchWriteTable { table: table_ref(), writes, orders: Vec::new() }],
         capacity: ReturnConsumedCapacity::Total,
         metrics: ReturnItemCollectionMetrics::Size,
     };

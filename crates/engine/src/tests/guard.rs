@@ -193,7 +193,7 @@ fn batch(bench: &Bench<FlakyStore>, _: &FlakyStore) {
     let table = BatchWriteTable {
         table: table_ref(),
         writes: vec![BatchWrite::Put(row("batch")), BatchWrite::Delete(item([("pk", s("a"))]))],
-        parts: Vec::new(),
+        orders: Vec::new(),
     };
     let request = BatchWriteItem {
         tables: vec![table],

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use keywright_semantics::capacity::{HalfUnits, TableUsage, Usage, WriteMode, write_units};
 use keywright_semantics::codec::EncodedItem;
 use keywright_semantics::error::Error;
-use keywright_semantics::expression::{Condition, Update, Updated, Work};
+use keywright_semantics::expression::{Condition, Update, Work};
 use keywright_semantics::key::PartitionHash;
 use keywright_semantics::messages::data_plane::UPDATED_TOO_DEEP;
 use keywright_semantics::schema::IndexKind;
@@ -149,7 +149,6 @@ pub(crate) enum Refusal {
 pub(crate) struct Change {
     pub old: Option<EncodedItem>,
     pub new: Option<EncodedItem>,
-    pub updated: Option<Updated>,
     /// The incoming version that was taken, also if the item is as before.
     pub taken: Option<Taken>,
     /// Changes of indexes, with the index's position in the schema.
@@ -276,18 +275,23 @@ fn updated(
         let new = old.clone().unwrap_or_else(|| EncodedItem::encode(key));
         return Ok(Change { old, new: Some(new), ..Change::default() });
     };
-    let before = old.as_ref().map(EncodedItem::decode);
-    let updated = update.apply(before.as_ref(), key).map_err(Refusal::Invalid)?;
-    if old.is_none() && !update.creates_item() {
-        return Ok(Change { updated: Some(updated), ..Change::default() });
-    }
-    let new = EncodedItem::encode(&updated.new);
-    if updated.new.values().any(AttributeValue::is_too_deep) {
-        return Err(Refusal::Invalid(Error::validation(UPDATED_TOO_DEEP)));
-    }
+    let new = if let Some(new) = old.as_ref().and_then(|old| update.apply_stored(old)) {
+        new
+    } else {
+        let before = old.as_ref().map(EncodedItem::decode);
+        let updated = update.apply(before.as_ref(), key).map_err(Refusal::Invalid)?.new;
+        if old.is_none() && !update.creates_item() {
+            return Ok(Change::default());
+        }
+        let new = EncodedItem::encode(&updated);
+        if updated.values().any(AttributeValue::is_too_deep) {
+            return Err(Refusal::Invalid(Error::validation(UPDATED_TOO_DEEP)));
+        }
+        new
+    };
     check_updated(&table.schema, old.as_ref(), &new)
         .map_err(|fault: BindFault| Refusal::Invalid(fault.into()))?;
-    Ok(Change { old, new: Some(new), updated: Some(updated), ..Change::default() })
+    Ok(Change { old, new: Some(new), ..Change::default() })
 }
 
 /// The changes of a table's indexes by a change of an item. `base` is there if the table has indexes.

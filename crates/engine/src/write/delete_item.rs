@@ -16,7 +16,7 @@ pub(crate) async fn delete_item<S: Store>(
     caller: &Caller,
     request: &DeleteItem,
 ) -> Result<WriteItemOutput, Error> {
-    let target = WriteTarget { table: &request.table, item: &request.key };
+    let target = WriteTarget { table: &request.table, item: &request.key, update: None };
     write_one(engine, caller, target, &request.write, |table| {
         Ok((bind_key(table.id, &table.schema, &request.key)?, Effect::Delete))
     })

@@ -375,12 +375,8 @@ async fn evaluate_all<S: Store>(
         let version = order.version(place).map(|stored| &stored.version);
         let version = version.filter(|_| engine.links().is_compared());
         let refusal = match pace.turn(steps, |_| evaluate(action, old, version)).await? {
-            Ok(mut change) => match grow(action, &change, &mut sizes, limit) {
+            Ok(change) => match grow(action, &change, &mut sizes, limit) {
                 Ok(()) => {
-                    if actions.len() > 1 {
-                        // Only the response to a single update needs it; a hundred decoded items are large.
-                        change.updated = None;
-                    }
                     outcomes.push(Outcome {
                         table: Arc::clone(&action.table),
                         change,

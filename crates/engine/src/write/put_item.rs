@@ -16,7 +16,7 @@ pub(crate) async fn put_item<S: Store>(
     caller: &Caller,
     request: &PutItem,
 ) -> Result<WriteItemOutput, Error> {
-    let target = WriteTarget { table: &request.table, item: &request.item };
+    let target = WriteTarget { table: &request.table, item: &request.item, update: None };
     write_one(engine, caller, target, &request.write, |table| {
         let put = bind_put(table.id, &table.schema, &request.item)?;
         Ok((put.key, Effect::Put(put.item)))

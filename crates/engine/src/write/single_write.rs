@@ -6,6 +6,7 @@
 use keywright_semantics::capacity::WriteMode;
 use keywright_semantics::codec::EncodedItem;
 use keywright_semantics::error::{Error, ErrorDetail, ErrorKind};
+use keywright_semantics::expression::Update;
 use keywright_semantics::messages::cancellation;
 use keywright_semantics::request::common::OnConditionFailure;
 use keywright_semantics::request::parts::{ReturnItemCollectionMetrics, ReturnValue};
@@ -33,6 +34,8 @@ pub(crate) struct WriteTarget<'r> {
     pub table: &'r TableRef,
     /// The item or the key of the request.
     pub item: &'r Item,
+    /// The update of the request: which parts of the item its response may have.
+    pub update: Option<&'r Update>,
 }
 
 /// Writes one item. `bind` checks the request against the table and is repeated when the table's schema
@@ -98,7 +101,7 @@ fn output(outcome: &Outcome, target: WriteTarget<'_>, write: &ConditionalWrite) 
         }
         _ => None,
     };
-    let attributes = returned(&outcome.change, write.return_values);
+    let attributes = returned(&outcome.change, target.update, write.return_values);
     WriteItemOutput {
         attributes: attributes.filter(|attributes| !attributes.is_empty()),
         consumed_capacity: consumed(write.capacity, &target.table.as_given, CapacityForm::Plain, usage),
@@ -107,18 +110,14 @@ fn output(outcome: &Outcome, target: WriteTarget<'_>, write: &ConditionalWrite) 
 }
 
 /// The attributes that `ReturnValues` asks for.
-fn returned(change: &Change, values: ReturnValue) -> Option<EncodedItem> {
+fn returned(change: &Change, update: Option<&Update>, values: ReturnValue) -> Option<EncodedItem> {
+    let touched_in =
+        |update: &Update, item: &EncodedItem| EncodedItem::encode(&update.touched_in(&item.decode()));
     match values {
         ReturnValue::None => None,
         ReturnValue::AllOld => change.old.clone(),
         ReturnValue::AllNew => change.new.clone(),
-        ReturnValue::UpdatedOld => {
-            let (updated, old) = (change.updated.as_ref()?, change.old.as_ref()?);
-            Some(EncodedItem::encode(&updated.updated_old(&old.decode())))
-        }
-        ReturnValue::UpdatedNew => {
-            let updated = change.updated.as_ref()?;
-            Some(EncodedItem::encode(&updated.updated_new(&updated.new)))
-        }
+        ReturnValue::UpdatedOld => Some(touched_in(update?, change.old.as_ref()?)),
+        ReturnValue::UpdatedNew => Some(touched_in(update?, change.new.as_ref()?)),
     }
 }

@@ -17,10 +17,10 @@ pub(crate) async fn update_item<S: Store>(
     caller: &Caller,
     request: &UpdateItem,
 ) -> Result<WriteItemOutput, Error> {
-    let target = WriteTarget { table: &request.table, item: &request.key };
+    let update = request.update.as_ref();
+    let target = WriteTarget { table: &request.table, item: &request.key, update };
     write_one(engine, caller, target, &request.write, |table| {
         let key = bind_key(table.id, &table.schema, &request.key)?;
-        let update = request.update.as_ref();
         if let Some(update) = update {
             check_update(&table.schema, update)?;
             check_update_size(update)?;

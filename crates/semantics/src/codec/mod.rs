@@ -10,9 +10,11 @@
 //! value  = tag, then: S, B: length (varint), bytes │ N: see number │ list, map, set: length of what follows (u32), …
 //! ```
 
+mod change;
 mod read;
 mod write;
 
+pub use change::NewValue;
 pub use read::{BinarySetRef, ListRef, MapRef, NumberSetRef, StoredRef, StringSetRef, ValueRef};
 pub use write::EncodedItemBuilder;
 

@@ -132,7 +132,7 @@ set!(
     BinarySetRef
 );
 
-fn split_varint(bytes: &[u8]) -> Option<(usize, &[u8])> {
+pub(super) fn split_varint(bytes: &[u8]) -> Option<(usize, &[u8])> {
     match bytes.split_first()? {
         // Nearly all lengths and counts are below 128.
         (&low, rest) if low & 0x80 == 0 => Some((usize::from(low), rest)),
@@ -151,7 +151,7 @@ fn split_long_varint(bytes: &[u8]) -> Option<(usize, &[u8])> {
     None
 }
 
-fn split_blob(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+pub(super) fn split_blob(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let (length, rest) = split_varint(bytes)?;
     rest.split_at_checked(length)
 }
@@ -206,7 +206,7 @@ fn split_stored(bytes: &[u8], levels: usize) -> Option<(StoredRef<'_>, &[u8])> {
 }
 
 /// The bytes after the first value, found without decoding the value.
-fn skip_value(bytes: &[u8]) -> Option<&[u8]> {
+pub(super) fn skip_value(bytes: &[u8]) -> Option<&[u8]> {
     let (&tag, rest) = bytes.split_first()?;
     match tag {
         TAG_S | TAG_B => split_blob(rest).map(|(_, after)| after),
@@ -218,7 +218,10 @@ fn skip_value(bytes: &[u8]) -> Option<&[u8]> {
 }
 
 /// Yields members by means of `split` until the count is used up or the bytes end.
-fn walk<'a, T>(raw: &'a [u8], split: impl Fn(&'a [u8]) -> Option<(T, &'a [u8])>) -> impl Iterator<Item = T> {
+fn walk<'a, T>(
+    raw: &'a [u8],
+    split: impl Fn(&'a [u8]) -> Option<(T, &'a [u8])> + Clone,
+) -> impl Iterator<Item = T> + Clone {
     let (mut left, mut bytes) = split_varint(raw).unwrap_or_default();
     std::iter::from_fn(move || {
         left = left.checked_sub(1)?;
@@ -294,7 +297,7 @@ impl<'a> MapRef<'a> {
     }
 
     /// Like [`Self::iter`], for rendering: names are the bytes of their UTF-8 text.
-    pub fn iter_stored(&self) -> impl Iterator<Item = (&'a [u8], StoredRef<'a>)> + use<'a> {
+    pub fn iter_stored(&self) -> impl Iterator<Item = (&'a [u8], StoredRef<'a>)> + Clone + use<'a> {
         let levels = self.levels;
         walk(self.raw, move |bytes| {
             let (name, rest) = split_blob(bytes)?;

@@ -17,8 +17,10 @@ pub(super) fn item(item: &Item) -> Bytes {
 
 /// Encodes an item. The vector is full: `Bytes` takes a full vector without another allocation.
 pub(super) fn item_vec(item: &Item) -> Vec<u8> {
-    let length = members_length(item);
-    let size = size::item_bytes(item);
+    let (length, size) = item.iter().fold((0, 0), |(length, size), (name, value)| {
+        let (value_length, value_bytes) = measured(value);
+        (length + blob_length(name.len()) + value_length, size + name.len() + value_bytes)
+    });
     assert!(u32::try_from(size).is_ok(), "an item's size fits the header");
     let mut out = begin_item(size, item.len(), length);
     let start = out.len();
@@ -53,12 +55,21 @@ fn members(map: &Item, out: &mut Vec<u8>) {
     }
 }
 
+/// How many bytes `value` appends, and the value's size as an item counts it: of most values in one look.
+fn measured(value: &AttributeValue) -> (usize, usize) {
+    match value {
+        AttributeValue::S(text) => (1 + blob_length(text.len()), text.len()),
+        AttributeValue::N(number) => (1 + number.encoded_bytes(), number.size_bytes()),
+        _ => (value_length(value), size::value_bytes(value)),
+    }
+}
+
 fn members_length(map: &Item) -> usize {
     map.iter().map(|(name, member)| blob_length(name.len()) + value_length(member)).sum()
 }
 
 /// How many bytes `value` appends.
-fn value_length(value: &AttributeValue) -> usize {
+pub(super) fn value_length(value: &AttributeValue) -> usize {
     let sized = |count: usize, members: usize| 1 + LENGTH_BYTES + varint_length(count) + members;
     match value {
         AttributeValue::S(text) => 1 + blob_length(text.len()),
@@ -136,12 +147,12 @@ fn tagged_blob(tag: u8, bytes: &[u8], out: &mut Vec<u8>) {
     blob(bytes, out);
 }
 
-fn blob(bytes: &[u8], out: &mut Vec<u8>) {
+pub(super) fn blob(bytes: &[u8], out: &mut Vec<u8>) {
     varint(bytes.len(), out);
     out.extend_from_slice(bytes);
 }
 
-fn blob_length(bytes: usize) -> usize {
+pub(super) fn blob_length(bytes: usize) -> usize {
     varint_length(bytes) + bytes
 }
 
@@ -213,7 +224,7 @@ impl<'a> EncodedItemBuilder<'a> {
 
 impl ValueRef<'_> {
     /// How many bytes `encode_into` appends.
-    fn stored_length(&self) -> usize {
+    pub(super) fn stored_length(&self) -> usize {
         match self {
             Self::S(text) => 1 + blob_length(text.len()),
             Self::N(number) => 1 + number.encoded_bytes(),
@@ -228,7 +239,7 @@ impl ValueRef<'_> {
     }
 
     /// Appends the stored form.
-    fn encode_into(&self, out: &mut Vec<u8>) {
+    pub(super) fn encode_into(&self, out: &mut Vec<u8>) {
         match self {
             Self::S(text) => tagged_blob(TAG_S, text.as_bytes(), out),
             Self::N(number) => {

@@ -22,32 +22,11 @@ use crate::number::{Number, NumberFault};
 use crate::size::value_bytes;
 use crate::value::{AttributeValue, Item};
 
-/// The result of an update: the new item and the paths it touched.
+/// The result of an update.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Updated {
     /// The whole item after the update.
     pub new: Item,
-    touched: Vec<DocumentPath>,
-}
-
-impl Updated {
-    /// The paths the update touched, in the order written.
-    pub fn touched(&self) -> &[DocumentPath] {
-        &self.touched
-    }
-
-    /// The `UPDATED_OLD` image: the old values at the touched paths, within the maps and lists that hold
-    /// them.
-    pub fn updated_old(&self, old: &Item) -> Item {
-        ItemSelection::new(&self.touched).of_tree(old)
-    }
-
-    /// The `UPDATED_NEW` image: the new values at the touched paths. The paths are read literally in the new
-    /// item (observed): an element appended beyond the end is not at the index that the expression gave, and
-    /// a removed index shows the element that moved up.
-    pub fn updated_new(&self, new: &Item) -> Item {
-        ItemSelection::new(&self.touched).of_tree(new)
-    }
 }
 
 /// A change with its value, at a path whose parent exists.
@@ -114,8 +93,16 @@ impl Update {
         let steps = steps.into_iter().map(Step::into_owned).collect();
         let mut new = base.clone();
         run(&mut new, steps);
-        let touched = self.actions.iter().map(|action| action.path.clone()).collect();
-        Ok(Updated { new, touched })
+        Ok(Updated { new })
+    }
+
+    /// What an item holds at the paths that the update touches, within the maps and lists that hold them: of
+    /// the old item the `UPDATED_OLD` image, of the new one `UPDATED_NEW`. The paths are read literally in
+    /// the new item (observed): an element appended beyond the end is not at the index that the expression
+    /// gave, and a removed index shows the element that moved up.
+    pub fn touched_in(&self, item: &Item) -> Item {
+        let paths: Vec<DocumentPath> = self.actions.iter().map(|action| action.path.clone()).collect();
+        ItemSelection::new(&paths).of_tree(item)
     }
 
     fn step<'u>(

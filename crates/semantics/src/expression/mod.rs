@@ -6,6 +6,7 @@
 //! which attributes are keys.
 
 mod apply;
+mod apply_stored;
 mod bind;
 mod checks;
 mod condition;

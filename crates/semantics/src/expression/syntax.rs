@@ -1,5 +1,5 @@
-//! The syntax tree of expressions: text without parentheses, with placeholders not yet replaced. A tree borrows
-//! from the expression, or owns its texts to be kept longer.
+//! The syntax tree of expressions: text without parentheses, with placeholders not yet replaced. A tree
+//! borrows from the expression, or owns its texts to be kept longer.
 //!
 //! It does not know whether names are reserved, functions exist or placeholders are defined. The trees of
 //! conditions and updates are public, for readers of model files, whose names need no placeholders.

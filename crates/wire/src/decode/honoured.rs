@@ -149,7 +149,7 @@ fn meaning(operation: Operation, body: &Value) -> Result<String, String> {
         Request::BatchGetItem(batch) => {
             batch.tables.iter_mut().for_each(|table| table.parts = KeysAndAttributesParts::default());
         }
-        Request::BatchWriteItem(batch) => batch.tables.iter_mut().for_each(|table| table.parts.clear()),
+        Request::BatchWriteItem(batch) => batch.tables.iter_mut().for_each(|table| table.orders.clear()),
         Request::TransactWriteItems(transaction) => forget(&mut transaction.token),
         Request::ExecuteTransaction(transaction) => forget(&mut transaction.token),
         Request::ImportTable(import) => {

@@ -101,7 +101,8 @@ pub(super) fn of<'b>(operation: Operation, body: &Node<'b>) -> Touches<'b> {
     }
 }
 
-/// What a request of the data plane touches, of which only the parts are left. They name all that is required.
+/// What a request of the data plane touches, of which only the parts are left. They name all that is
+/// required.
 pub(super) fn of_parts<'b>(operation: Operation, parts: &Parts) -> Touches<'b> {
     let named = |name: &String| Resource::Table(Cow::Owned(name.clone()));
     let indexed = |name: &String, index: Option<&String>| {

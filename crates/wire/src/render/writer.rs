@@ -13,12 +13,14 @@ use keywright_semantics::number::{Number, StoredNumber};
 use keywright_semantics::response::{TimestampMs, TimestampSeconds};
 use keywright_semantics::value::AttributeValue;
 
-use crate::plain::{plain_bytes, push_short};
+use crate::plain::{needs_no_escape, plain_bytes, push_short};
 
 /// One JSON document being written.
 #[derive(Debug, Default)]
 pub(crate) struct Writer {
     out: Vec<u8>,
+    /// Whether a text needed an escape: then others may too.
+    has_escapes: bool,
 }
 
 /// A type that renders as one JSON value.
@@ -28,12 +30,12 @@ pub(crate) trait Render {
 
 impl Writer {
     pub(crate) fn with_capacity(bytes: usize) -> Self {
-        Self { out: Vec::with_capacity(bytes) }
+        Self { out: Vec::with_capacity(bytes), has_escapes: false }
     }
 
     /// Goes on where these bytes end.
     pub(crate) const fn appending_to(out: Vec<u8>) -> Self {
-        Self { out }
+        Self { out, has_escapes: false }
     }
 
     pub(crate) fn finish(self) -> Vec<u8> {
@@ -108,6 +110,27 @@ impl Writer {
         self.raw(opening);
         self.plain(text);
         self.raw("\"}");
+    }
+
+    /// Members that are texts and numbers, of which some need escapes.
+    fn escaped_members<'v>(
+        &mut self,
+        members: impl Iterator<Item = (&'v [u8], StoredRef<'v>)>,
+        mut opening: &'static str,
+    ) {
+        for (name, value) in members {
+            self.raw(opening);
+            opening = ",\"";
+            self.plain(name);
+            match value {
+                StoredRef::S(text) => self.stored_text("\":{\"S\":\"", text),
+                StoredRef::N(number) => self.stored_number("\":{\"N\":\"", number),
+                StoredRef::Other(value) => {
+                    self.raw("\":");
+                    value.render(self);
+                }
+            }
+        }
     }
 
     /// A number value and the end of its object. `opening` is the text up to the value.
@@ -318,27 +341,56 @@ impl Render for EncodedItem {
     }
 }
 
-/// The hottest loop of a Query: names and values are written in as few pieces as possible.
+/// The hottest loop of a Query. Texts and numbers that follow each other are copied as they are stored, and
+/// looked through for what needs an escape all together. That is rare, and then they are written once more.
 impl Render for MapRef<'_> {
     fn render(&self, writer: &mut Writer) {
         writer.raw("{");
         let mut opening = "\"";
-        for (name, value) in self.iter_stored() {
+        let mut members = self.iter_stored();
+        loop {
+            let (run, run_opening, start) = (members.clone(), opening, writer.out.len());
+            let mut count = 0;
+            let other = loop {
+                match members.next() {
+                    None => break None,
+                    Some((name, StoredRef::Other(value))) => break Some((name, value)),
+                    Some(_) if writer.has_escapes => {}
+                    Some((name, StoredRef::S(text))) => {
+                        writer.raw(opening);
+                        writer.bytes(name);
+                        writer.raw("\":{\"S\":\"");
+                        writer.bytes(text);
+                        writer.raw("\"}");
+                    }
+                    Some((name, StoredRef::N(number))) => {
+                        writer.raw(opening);
+                        writer.bytes(name);
+                        writer.stored_number("\":{\"N\":\"", number);
+                    }
+                }
+                opening = ",\"";
+                count += 1;
+            };
+            let written = writer.out.get(start..).unwrap_or_default();
+            if count > 0 && (writer.has_escapes || !needs_no_escape(written, count * MEMBER_QUOTES)) {
+                writer.has_escapes = true;
+                writer.out.truncate(start);
+                writer.escaped_members(run.take(count), run_opening);
+            }
+            let Some((name, value)) = other else { break };
             writer.raw(opening);
             opening = ",\"";
             writer.plain(name);
-            match value {
-                StoredRef::S(text) => writer.stored_text("\":{\"S\":\"", text),
-                StoredRef::N(number) => writer.stored_number("\":{\"N\":\"", number),
-                StoredRef::Other(value) => {
-                    writer.raw("\":");
-                    value.render(writer);
-                }
-            }
+            writer.raw("\":");
+            value.render(writer);
         }
         writer.raw("}");
     }
 }
+
+/// Quotes around the name, the type and the value of a text or number.
+const MEMBER_QUOTES: usize = 6;
 
 impl Render for ListRef<'_> {
     fn render(&self, writer: &mut Writer) {

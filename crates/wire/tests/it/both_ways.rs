@@ -22,7 +22,7 @@ pub(crate) const SHORT: [Operation; 10] = [
 ];
 
 /// Requests as clients write them, with each kind of value and member.
-const USUAL: [(Operation, &str); 12] = [
+const USUAL: [(Operation, &str); 13] = [
     (
         Operation::GetItem,
         r##"{"TableName": "Shop", "Key": {"pk": {"S": "a"}, "sk": {"N": "1"}}, "ConsistentRead": true,
@@ -82,6 +82,12 @@ const USUAL: [(Operation, &str); 12] = [
             {"DeleteRequest":{"Key":{"pk":{"S":"b"}}}}]},"ReturnItemCollectionMetrics":"NONE"}"#,
     ),
     (
+        Operation::TransactGetItems,
+        r##"{"TransactItems":[{"Get":{"TableName":"Shop","Key":{"pk":{"S":"a"}},"ProjectionExpression":"#a",
+            "ExpressionAttributeNames":{"#a":"a"}}},{"Get":{"Key":{"id":{"N":"7"}},"TableName":"Other"}}],
+            "ReturnConsumedCapacity":"TOTAL"}"##,
+    ),
+    (
         Operation::TransactWriteItems,
         r##"{"ClientRequestToken":"token","TransactItems":[
             {"ConditionCheck":{"TableName":"Shop","Key":{"pk":{"S":"a"}},"ConditionExpression":"attribute_exists(pk)"}},
@@ -116,20 +122,23 @@ pub(crate) trait Choices {
 }
 
 /// The requests that others are made from.
-pub(crate) struct Seeds(Vec<(Operation, Vec<u8>)>);
+pub(crate) struct Seeds {
+    all: Vec<(Operation, Vec<u8>)>,
+    /// Those of them that take the short way.
+    usual: Vec<(Operation, Vec<u8>)>,
+}
 
 impl Seeds {
     pub(crate) fn of(cases: Vec<Case>) -> Self {
         let usual = USUAL.iter().map(|(operation, body)| (*operation, body.as_bytes().to_vec()));
-        let mut seeds: Vec<_> = usual.collect();
+        let mut all: BTreeSet<_> = usual.collect();
         for case in cases.into_iter().filter(|case| case.body.len() <= SEED_BYTES_MAX) {
             let operation = SHORT.iter().find(|operation| snake_case(operation.name()) == case.file);
-            seeds.extend(operation.map(|operation| (*operation, case.body.into_bytes())));
+            all.extend(operation.map(|operation| (*operation, case.body.into_bytes())));
         }
-        // Seeds of one operation follow each other, and equal ones change nothing.
-        let seeds: BTreeSet<_> = seeds.into_iter().collect();
-        assert!(seeds.len() > USUAL.len(), "the case files have requests of these operations");
-        Self(seeds.into_iter().collect())
+        assert!(all.len() > USUAL.len(), "the case files have requests of these operations");
+        let usual = all.iter().filter(|(operation, body)| agree(*operation, body)).cloned();
+        Self { usual: usual.collect(), all: all.into_iter().collect() }
     }
 
     pub(crate) fn usual() -> impl Iterator<Item = (Operation, &'static str)> {
@@ -137,7 +146,8 @@ impl Seeds {
     }
 
     fn any(&self, choices: &mut impl Choices) -> &(Operation, Vec<u8>) {
-        &self.0[choices.below(self.0.len())]
+        let seeds = if choices.below(8) == 0 { &self.all } else { &self.usual };
+        &seeds[choices.below(seeds.len())]
     }
 
     /// A seed with a few changes, now and then as the body of another operation.
@@ -145,7 +155,7 @@ impl Seeds {
         let (operation, body) = self.any(choices);
         let operation = if choices.below(64) == 0 { SHORT[choices.below(SHORT.len())] } else { *operation };
         let mut body = body.clone();
-        for _ in 0..[1, 1, 1, 2, 2, 3, 4, 8][choices.below(8)] {
+        for _ in 0..[1, 1, 1, 1, 2, 2, 3, 6][choices.below(8)] {
             if choices.below(4) == 0 {
                 self.change_bytes(&mut body, choices);
             } else {
@@ -179,8 +189,15 @@ impl Seeds {
         if tokens.is_empty() {
             return;
         }
-        let (start, end) = tokens[choices.below(tokens.len())];
-        match choices.below(6) {
+        let place = choices.below(tokens.len());
+        let (start, end) = tokens[place];
+        match choices.below(16) {
+            6 => drop(body.splice(start..start, b" \n\r\t".iter().copied().take(1 + choices.below(4)))),
+            7.. => {
+                if let Some(start) = next_value(body, &tokens, place) {
+                    drop(body.splice(start..value_end(body, start), value(choices, 0).bytes()));
+                }
+            }
             // A value, or a member with its comma, is taken away or stands twice.
             0 => drop(body.drain(start..value_end(body, start))),
             1 => drop(body.drain(start..member_end(body, start))),
@@ -302,9 +319,90 @@ const TOKENS: &[&str] = &[
     "\"Unknown\":null,",
 ];
 
+/// A text of JSON with its quotes, as clients write it.
+fn text(choices: &mut impl Choices) -> String {
+    let longest = [2, 8, 40, 90][choices.below(4)];
+    let pieces = (0..choices.below(longest)).map(|_| PIECES[choices.below(PIECES.len())]);
+    format!("\"{}\"", pieces.collect::<String>())
+}
+
+/// An attribute value, mostly without a fault.
+fn value(choices: &mut impl Choices, levels: usize) -> String {
+    let several = |choices: &mut _, member: fn(&mut _) -> String| -> String {
+        let count = Choices::below(choices, 4);
+        (0..count).map(|_| member(choices)).collect::<Vec<_>>().join(",")
+    };
+    match choices.below(if levels < 4 { 10 } else { 6 }) {
+        0 | 1 => format!(r#"{{"S":{}}}"#, text(choices)),
+        2 => format!(r#"{{"N":{}}}"#, number(choices)),
+        3 => format!(r#"{{"B":"{}"}}"#, ["", "AA==", "AAE=", "AAEC", "/+8="][choices.below(5)]),
+        4 => [r#"{"BOOL":true}"#, r#"{"BOOL":false}"#, r#"{"NULL":true}"#][choices.below(3)].to_owned(),
+        5 => format!(r#"{{"SS":[{}]}}"#, several(choices, text)),
+        6 => format!(r#"{{"NS":[{}]}}"#, several(choices, number)),
+        7 => format!(r#"{{"BS":["AA==","{}"]}}"#, ["AQ==", "", "AA=="][choices.below(3)]),
+        8 => {
+            let elements: Vec<_> = (0..choices.below(4)).map(|_| value(choices, levels + 1)).collect();
+            format!(r#"{{"L":[{}]}}"#, elements.join(","))
+        }
+        _ => {
+            let member = |choices: &mut _| format!("{}:{}", text(choices), value(choices, levels + 1));
+            let members: Vec<_> = (0..choices.below(4)).map(|_| member(choices)).collect();
+            format!(r#"{{"M":{{{}}}}}"#, members.join(","))
+        }
+    }
+}
+
+/// The text of a number, with its quotes, mostly of one that can be stored.
+fn number(choices: &mut impl Choices) -> String {
+    const DIGITS: [&str; 16] =
+        ["0", "1", "2", "9", "00", "10", "99", "123456789", "5", "7", "0000", "1000", ".", "e", "-", "+"];
+    let sign = ["", "", "-", "+"][choices.below(4)];
+    let kinds = if choices.below(4) == 0 { DIGITS.len() } else { 12 };
+    let digits = [(); 3].map(|()| DIGITS[choices.below(kinds)]).concat();
+    let end = ["", "", "", ".5", ".10", "e3", "E-7", "e125", "."][choices.below(9)];
+    format!("\"{sign}{digits}{end}\"")
+}
+
+const PIECES: [&str; 24] = [
+    "a",
+    "b",
+    "Z",
+    "0",
+    " ",
+    "word",
+    "order#",
+    "a text of more than sixteen bytes",
+    "\u{e9}",
+    "\u{20ac}",
+    "\u{1f600}",
+    "/",
+    "{",
+    "}",
+    "[",
+    ":",
+    ",",
+    "'",
+    "\u{7f}",
+    "\\n",
+    "\\\"",
+    "\\u00e9",
+    "\\ud83d\\ude00",
+    "\\\\",
+];
+
 fn range(length: usize, choices: &mut impl Choices) -> (usize, usize) {
     let start = choices.below(length + 1);
     (start, (start + choices.below(9)).min(length))
+}
+
+/// Where the next attribute value begins, from this token on.
+fn next_value(body: &[u8], tokens: &[(usize, usize)], from: usize) -> Option<usize> {
+    let types = [r#""S""#, r#""N""#, r#""B""#, r#""M""#, r#""L""#, r#""SS""#, r#""NULL""#, r#""BOOL""#];
+    tokens[from..].array_windows::<2>().find_map(|[(start, _), (name, end)]| {
+        let is_value =
+            body[*start] == b'{' && types.iter().any(|known| known.as_bytes() == &body[*name..*end]);
+        is_value.then_some(*start)
+    })
 }
 
 /// Where the tokens of a body are: texts, words, and signs.

@@ -15,10 +15,49 @@ fn key() -> Item {
 /// The new item without its key.
 fn apply(text: &str, values: &[(&str, AttributeValue)], old: &Item) -> Result<Item, String> {
     let old: Item = old.clone().into_iter().chain(key()).collect();
-    let updated = update(text, values).apply(Some(&old), &key()).map_err(|error| error.message)?;
-    let mut new = updated.new;
+    let update = update(text, values);
+    let applied = update.apply(Some(&old), &key());
+    // The stored form has the same outcome, or leaves the update to the tree.
+    if let Some(stored) = update.apply_stored(&EncodedItem::encode(&old)) {
+        let tree = &applied.as_ref().expect(text).new;
+        assert_eq!(EncodedItem::encode(tree), stored, "{text}");
+    }
+    let mut new = applied.map_err(|error| error.message)?.new;
     new.remove("pk");
     Ok(new)
+}
+
+#[test]
+fn whole_attributes_are_changed_in_the_stored_form() {
+    let old = item(&[("a", s("hello")), ("b", n(2)), ("l", AttributeValue::L(vec![s("x")])), ("pk", s("k"))]);
+    let stored = EncodedItem::encode(&old);
+    let list = AttributeValue::L(vec![n(1), AttributeValue::M(item(&[("m", s("deep"))]))]);
+    let values = [(":v", n(3)), (":l", list)];
+    let with = |text: &str| -> Vec<(&str, AttributeValue)> {
+        values.iter().filter(|(name, _)| text.contains(name)).cloned().collect()
+    };
+    for text in [
+        "SET b = b + :v",
+        "SET b = :v - b, c = a REMOVE l",
+        "SET z = if_not_exists(z, :l), a = if_not_exists(a, :v)",
+        "SET l = :l REMOVE a, b, gone",
+        "ADD b :v, c :v",
+        "SET y = l",
+    ] {
+        let update = update(text, &with(text));
+        let tree = update.apply(Some(&old), &key()).expect(text).new;
+        assert_eq!(update.apply_stored(&stored), Some(EncodedItem::encode(&tree)), "{text}");
+    }
+    for text in [
+        "SET l[0] = :v",
+        "SET b = gone",
+        "SET b = a + :v",
+        "ADD a :v",
+        "SET l = list_append(l, :l)",
+        "REMOVE l[0]",
+    ] {
+        assert_eq!(update(text, &with(text)).apply_stored(&stored), None, "{text}");
+    }
 }
 
 #[test]
@@ -220,9 +259,10 @@ fn images_show_touched_values_within_their_maps_and_lists() {
         ("REMOVE d", item(&[("d", s("cat"))]), item(&[])),
         ("SET d = :v, e = :w", item(&[("d", s("cat"))]), item(&[("d", n(7)), ("e", s("dog"))])),
     ] {
-        let updated = update(text, &values).apply(Some(&old), &key()).expect(text);
-        assert_eq!(updated.updated_old(&old), before, "{text}");
-        assert_eq!(updated.updated_new(&updated.new), after, "{text}");
+        let update = update(text, &values);
+        let updated = update.apply(Some(&old), &key()).expect(text);
+        assert_eq!(update.touched_in(&old), before, "{text}");
+        assert_eq!(update.touched_in(&updated.new), after, "{text}");
     }
 }
 
