@@ -135,9 +135,12 @@ fn clash(first: &DocumentPath, second: &DocumentPath) -> Option<Clash> {
 
 /// The paths of an update or projection must neither overlap nor conflict; overlaps are reported first.
 pub(super) fn check_distinct<'p>(paths: impl IntoIterator<Item = &'p DocumentPath>) -> Result<(), Fault> {
+    let mut paths = paths.into_iter();
+    // Most updates and projections have few paths, and one path is distinct.
+    let (Some(first), Some(second)) = (paths.next(), paths.next()) else { return Ok(()) };
     let mut by_attribute: HashMap<&str, Vec<&DocumentPath>> = HashMap::new();
     let mut conflict = None;
-    for path in paths {
+    for path in [first, second].into_iter().chain(paths) {
         let earlier = by_attribute.entry(&path.attribute).or_default();
         for other in earlier.iter() {
             match clash(other, path) {
