@@ -5,8 +5,10 @@
 
 #![no_main]
 
+#[allow(dead_code, reason = "the tests have more use of it")]
 #[path = "../../crates/wire/tests/it/both_ways.rs"]
 mod both_ways;
+#[allow(dead_code, reason = "the tests have more use of it")]
 #[path = "../../crates/wire/tests/it/case_file.rs"]
 mod case_file;
 
