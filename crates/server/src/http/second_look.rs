@@ -496,10 +496,10 @@ mod tests {
                 format!(r#"{query}, "QueryFilter": {{"x": {{"ComparisonOperator": "NULL"}}}}}}"#),
                 "k x: ALL_ATTRIBUTES NONE",
             ),
-            (Operation::Query, format!(r#"{query}, "IndexName": "I", "Select": "COUNT"}}"#), "k: COUNT NONE"),
+            (Operation::Query, format!(r#"{query}, "IndexName": "Ind", "Select": "COUNT"}}"#), "k: COUNT NONE"),
             (
                 Operation::Scan,
-                r#"{"TableName": "T", "IndexName": "I",
+                r#"{"TableName": "T", "IndexName": "Ind",
                     "ScanFilter": {"x": {"ComparisonOperator": "NOT_NULL"}}}"#
                     .to_owned(),
                 "x: ALL_PROJECTED_ATTRIBUTES NONE",
@@ -565,8 +565,8 @@ mod tests {
 
     #[test]
     fn each_table_of_a_batch_and_each_member_of_a_transaction_is_a_use() {
-        let batch = r#"{"RequestItems": {"T": {"Keys": [{"k": {"S": "a"}}], "AttributesToGet": ["x"]},
-            "U": {"Keys": [{"l": {"S": "a"}}]}}}"#;
+        let batch = r#"{"RequestItems": {"Tab": {"Keys": [{"k": {"S": "a"}}], "AttributesToGet": ["x"]},
+            "Two": {"Keys": [{"l": {"S": "a"}}]}}}"#;
         let expected = ["k x: SPECIFIC_ATTRIBUTES -", "l: ALL_ATTRIBUTES -"];
         assert_eq!(uses_of(Operation::BatchGetItem, batch), expected);
         let transaction = r#"{"TransactItems": [
