@@ -30,12 +30,22 @@ const AGAIN: &[Again] = &[
     Again {
         program: "server::crashes",
         over: Over::EncryptedFolders,
-        wholly: &["power_loss::", "kills::", "failing_disk::", "full_disk::", "damaged_files::"],
+        wholly: &[
+            "power_loss::",
+            "kills::",
+            "failing_disk::",
+            "full_disk::",
+            "damaged_files::",
+            "minutes::",
+            "backup_folders::",
+        ],
         shortly: &[
             "power_loss::a_loss_of_power_takes",
             "failing_disk::",
             "kills::a_killed",
             "damaged_files::each",
+            "minutes::",
+            "backup_folders::",
         ],
     },
 ];
