@@ -496,7 +496,11 @@ mod tests {
                 format!(r#"{query}, "QueryFilter": {{"x": {{"ComparisonOperator": "NULL"}}}}}}"#),
                 "k x: ALL_ATTRIBUTES NONE",
             ),
-            (Operation::Query, format!(r#"{query}, "IndexName": "Ind", "Select": "COUNT"}}"#), "k: COUNT NONE"),
+            (
+                Operation::Query,
+                format!(r#"{query}, "IndexName": "Ind", "Select": "COUNT"}}"#),
+                "k: COUNT NONE",
+            ),
             (
                 Operation::Scan,
                 r#"{"TableName": "T", "IndexName": "Ind",
