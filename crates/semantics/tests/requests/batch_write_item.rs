@@ -76,10 +76,13 @@ fn twenty_five_writes_are_taken_from_all_tables_together() {
 
 #[test]
 fn writes_keep_their_order_and_their_parts() {
-    let writes = vec![put(&[("id", text("1"))]), delete(&[("id", text("2"))])];
+    // Attributes that do not stand in the order of their names.
+    let writes = vec![put(&[("id", text("1")), ("a", text("x"))]), delete(&[("id", text("2"))])];
     let parts = BatchWriteItemParts { request_items: vec![("Shop".to_owned(), writes.clone())], ..base() };
     let batch = BatchWriteItem::validate(parts).unwrap();
     let [shop] = batch.tables.as_slice() else { panic!("one table was written") };
     assert!(matches!(shop.writes.as_slice(), [BatchWrite::Put(_), BatchWrite::Delete(_)]));
-    assert_eq!(shop.parts, writes);
+    let parts: Vec<_> = (0..2).map(|position| shop.part(position).unwrap()).collect();
+    assert_eq!(parts, writes);
+    assert_eq!(shop.part(2), None);
 }
