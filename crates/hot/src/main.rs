@@ -35,6 +35,11 @@ const OPERATIONS: [&str; 10] = [
     "verify-signature",
 ];
 
+/// What a put that changes an item costs: alone, with a stream, in a group of two replicas, and with its
+/// arrival at the other one. The gate does not count these.
+const OF_REPLICAS: [&str; 4] =
+    ["put-item-changed", "put-item-stream", "put-item-group", "put-item-group-arrived"];
+
 const PARTITIONS: u64 = 10;
 const PARTITION_ITEMS: u64 = 100;
 const NOW: TimeMs = TimeMs(1_795_000_000_000);
@@ -87,6 +92,31 @@ impl Database {
             database.ask(Operation::PutItem, &put(number));
         }
         database
+    }
+
+    /// The same with a stream of both images.
+    fn with_stream(self) -> Self {
+        self.ask(
+            Operation::UpdateTable,
+            r#"{"TableName":"orders","StreamSpecification":{"StreamEnabled":true,"StreamViewType":"NEW_AND_OLD_IMAGES"}}"#,
+        );
+        self.settle();
+        self
+    }
+
+    /// The same in a group of two replicas, which have all items.
+    fn with_replica(self) -> Self {
+        self.ask(
+            Operation::UpdateTable,
+            r#"{"TableName":"orders","ReplicaUpdates":[{"Create":{"RegionName":"eu-west-1"}}]}"#,
+        );
+        self.settle();
+        self
+    }
+
+    /// Does background work until none is due.
+    fn settle(&self) {
+        while block_on(self.engine.step(NOW.0)).at_ms.is_some_and(|at_ms| at_ms <= NOW.0) {}
     }
 
     fn ask(&self, operation: Operation, body: &str) -> Vec<u8> {
@@ -185,6 +215,14 @@ fn repeat(database: &Database, operation: Operation, times: u64, body: fn(u64) -
     }
 }
 
+/// Puts another version of each item in turn.
+fn change(database: &Database, times: u64, after_each: fn(&Database)) {
+    for number in 0..times {
+        black_box(database.ask(Operation::PutItem, &put(PARTITIONS * PARTITION_ITEMS + number)));
+        after_each(database);
+    }
+}
+
 fn main() {
     let mut arguments = std::env::args().skip(1);
     let (Some(name), Some(times)) = (arguments.next(), arguments.next().and_then(|times| times.parse().ok()))
@@ -205,6 +243,10 @@ fn main() {
         }
         "get-item" => repeat(&database, Operation::GetItem, times, get),
         "put-item" => repeat(&database, Operation::PutItem, times, put),
+        "put-item-changed" => change(&database, times, |_| {}),
+        "put-item-stream" => change(&database.with_stream(), times, |_| {}),
+        "put-item-group" => change(&database.with_replica(), times, |_| {}),
+        "put-item-group-arrived" => change(&database.with_replica(), times, Database::settle),
         "update-item" => {
             repeat(&database, Operation::UpdateItem, times, |number| format!("{{{}}}", update(number)));
         }
@@ -213,6 +255,8 @@ fn main() {
         "batch-write-item" => repeat(&database, Operation::BatchWriteItem, times, batch),
         "transact-write-items" => repeat(&database, Operation::TransactWriteItems, times, transact),
         "verify-signature" => verify_signatures(times),
-        unknown => println!("{unknown} is not one of {}", OPERATIONS.join(", ")),
+        unknown => {
+            println!("{unknown} is not one of {}, {}", OPERATIONS.join(", "), OF_REPLICAS.join(", "));
+        }
     }
 }
