@@ -22,6 +22,7 @@ const CLOCK: &str = "/_keywright/clock";
 /// A connection that signs for one region.
 pub(crate) struct Db {
     stream: BufReader<TcpStream>,
+    address: String,
     pub(crate) region: &'static str,
     /// By how much each look of a wait moves the server's clock: one that stands lets nothing come true.
     moves_ms: u64,
@@ -33,10 +34,13 @@ impl Db {
     }
 
     pub(crate) fn to(address: &str, region: &'static str) -> io::Result<Self> {
-        let stream = TcpStream::connect(address)?;
-        stream.set_nodelay(true)?;
-        stream.set_read_timeout(Some(LONG))?;
-        Ok(Self { stream: BufReader::new(stream), region, moves_ms: 0 })
+        let (stream, address) = (connection(address)?, address.to_owned());
+        Ok(Self { stream, address, region, moves_ms: 0 })
+    }
+
+    /// Takes a new connection: the server closes one that is idle for long.
+    fn renew(&mut self) {
+        self.stream = connection(&self.address).unwrap();
     }
 
     /// The same at a server whose clock stands: waits move it.
@@ -172,6 +176,7 @@ impl Db {
     ) -> std::collections::BTreeMap<String, Value> {
         let mut found = std::collections::BTreeMap::new();
         let mut from = Value::Null;
+        self.renew();
         loop {
             let mut body = json!({"TableName": table});
             if let Some(index) = index {
@@ -229,6 +234,13 @@ impl Db {
     pub(crate) fn cut(&mut self, is_cut: bool) {
         self.simulate(&json!({"links": [{"from": "*", "to": "*", "partition": is_cut}]}));
     }
+}
+
+fn connection(address: &str) -> io::Result<BufReader<TcpStream>> {
+    let stream = TcpStream::connect(address)?;
+    stream.set_nodelay(true)?;
+    stream.set_read_timeout(Some(LONG))?;
+    Ok(BufReader::new(stream))
 }
 
 /// Runs `keywright global` against a region; its status and all it has printed.

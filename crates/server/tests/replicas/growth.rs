@@ -47,8 +47,9 @@ fn a_replica_that_is_made_under_writes_and_deletes_is_equal() {
     let verified = begun.elapsed();
     check(&mut clients, &mut [here, Db::of(&server, THERE)], TABLE);
     println!(
-        "{items} items, loaded in {loaded:.1?}; replica active after {filled:.1?} under {written} writes and {deleted} \
-         deletes; {} compared in {verified:.1?}",
+        "{items} items, loaded in {loaded:.1?}; replica active after {filled:.1?} under {written} writes ({} in a \
+         second) and {deleted} deletes; {} compared in {verified:.1?}",
+        written / filled.as_secs().max(1),
         found["replicas"][0]["items"]
     );
 }

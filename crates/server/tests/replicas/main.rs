@@ -9,6 +9,7 @@ mod db;
 mod full_disk;
 mod growth;
 mod kills;
+mod memory;
 mod rejoin;
 #[path = "../support/mod.rs"]
 mod support;
