@@ -158,7 +158,7 @@ pub const fn crosses_accounts(operation: Operation) -> bool {
 pub const fn action_crosses_accounts(action: Touched) -> bool {
     match action {
         Touched::Operation(operation) => crosses_accounts(operation),
-        Touched::ConditionCheckItem => true,
+        Touched::ConditionCheckItem | Touched::AssociateTableReplica => true,
         Touched::PartiqlDelete
         | Touched::PartiqlInsert
         | Touched::PartiqlSelect

@@ -36,6 +36,11 @@ pub enum Identity {
         /// The session's name.
         name: String,
     },
+    /// A service, by its host name. Only policies of resources say what it may do.
+    Service {
+        /// The host name, such as `replication.dynamodb.amazonaws.com`.
+        name: String,
+    },
 }
 
 /// A name and the path before it. Paths begin and end in a slash.
@@ -91,6 +96,20 @@ impl Principal {
         }
     }
 
+    /// A service.
+    pub fn service(name: impl Into<String>) -> Self {
+        let name = name.into();
+        Self {
+            account: String::new(),
+            arn: name.clone(),
+            user_id: name.clone(),
+            identity: Identity::Service { name },
+            role_arn: None,
+            tags: Vec::new(),
+            source_identity: None,
+        }
+    }
+
     /// The same principal with these tags. Keys differ without regard to case.
     #[must_use]
     pub fn with_tags(mut self, tags: Vec<(String, String)>) -> Self {
@@ -139,7 +158,7 @@ impl Principal {
     pub fn user_name(&self) -> Option<&str> {
         match &self.identity {
             Identity::User { name } => Some(name),
-            Identity::Root | Identity::Session { .. } => None,
+            Identity::Root | Identity::Session { .. } | Identity::Service { .. } => None,
         }
     }
 
@@ -158,12 +177,18 @@ impl Principal {
         matches!(self.identity, Identity::Root)
     }
 
+    /// Whether it is a service, which has no policies of its own.
+    pub const fn is_service(&self) -> bool {
+        matches!(self.identity, Identity::Service { .. })
+    }
+
     /// The value of `aws:PrincipalType`.
     pub const fn type_name(&self) -> &'static str {
         match self.identity {
             Identity::Root => "Account",
             Identity::User { .. } => "User",
             Identity::Session { .. } => "AssumedRole",
+            Identity::Service { .. } => "Service",
         }
     }
 }

@@ -234,6 +234,9 @@ impl<S: Store> Engine<S> {
             Request::DescribeImport(request) => Box::pin(imports::describe(self, namespace, request)).await,
             Request::ListImports(request) => Box::pin(imports::list(self, namespace, request)).await,
             Request::CreateTable(request) => Box::pin(tables::create::run(self, namespace, request)).await,
+            Request::JoinGlobalTable(request) => {
+                Box::pin(scaling::join_global_table(self, namespace, request)).await
+            }
             Request::DeleteTable(request) => Box::pin(tables::delete::run(self, namespace, request)).await,
             Request::DescribeContributorInsights(request) => {
                 tables::insights::describe(self, namespace, request)

@@ -16,8 +16,8 @@ use std::collections::BTreeMap;
 use crate::capacity::TableUsage;
 use crate::codec::EncodedItem;
 use crate::request::parts::{
-    BillingMode, ContributorInsightsMode, KeyType, ProjectionType, ReturnConsumedCapacity, SseType,
-    StreamViewType, TableClass,
+    BillingMode, ContributorInsightsMode, GlobalTableSettingsReplicationMode, KeyType, ProjectionType,
+    ReturnConsumedCapacity, SseType, StreamViewType, TableClass,
 };
 use crate::request::{UnprocessedItems, UnprocessedKeys};
 use crate::schema;
@@ -381,6 +381,9 @@ pub struct TableDescription {
     pub table_class_summary: Option<TableClassSummary>,
     /// Whether DeleteTable is refused.
     pub deletion_protection_enabled: Option<bool>,
+    /// How settings follow those of other replicas, of a replica or of a table that may have some in other
+    /// accounts.
+    pub settings_replication: Option<GlobalTableSettingsReplicationMode>,
     /// Whether a replica may not be taken out of its group with its data; of replicas only.
     pub disassociation_protection_enabled: Option<bool>,
     /// Present if the table has ceilings.

@@ -30,6 +30,8 @@ pub enum Action {
     DeleteTableReplica,
     /// The removal of a replica from its group, with its data.
     DisassociateTableReplica,
+    /// A new replica of a table in another account.
+    AssociateTableReplica,
     /// The action of an operation on triggers.
     EventSources(event_sources::Operation),
     /// The action of an operation on metrics or alarms.
@@ -51,6 +53,7 @@ impl Action {
             Self::CreateTableReplica => "CreateTableReplica",
             Self::DeleteTableReplica => "DeleteTableReplica",
             Self::DisassociateTableReplica => "DisassociateTableReplica",
+            Self::AssociateTableReplica => "AssociateTableReplica",
             Self::EventSources(operation) => operation.name(),
             Self::Monitoring(operation) => operation.name(),
             Self::Scaling(operation) => operation.name(),
@@ -263,6 +266,18 @@ impl<'r> Touches<'r> {
         let more: Vec<_> =
             more.map(|(_, operation)| Touch::own(operation, create.resource.clone())).collect();
         Self::Several([create].into_iter().chain(more).collect())
+    }
+
+    /// The same for a new table that is filled from this one in another account.
+    #[must_use]
+    pub fn joining(self, source: Resource<'r>) -> Self {
+        let associate = Touch { action: Action::AssociateTableReplica, resource: source };
+        let mut touches = match self {
+            Self::One(touch) => vec![touch],
+            Self::Several(touches) => touches,
+        };
+        touches.push(associate);
+        Self::Several(touches)
     }
 
     /// A change of a table, which may be one of its replicas. Equal changes count once.

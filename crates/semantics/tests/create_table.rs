@@ -143,13 +143,8 @@ fn what_this_server_does_not_have_is_refused_by_name() {
         ),
         (Parts { vector_indexes: Some(Vec::new()), ..table(&[]) }, "P:List of VectorIndexes is empty"),
         (
-            Parts { global_table_source_arn: Some("a".into()), ..table(&[]) },
-            "P:GlobalTableSourceArn is not supported by this server, which has no replicas in other accounts",
-        ),
-        (
             mode(Mode::Enabled),
-            "P:GlobalTableSettingsReplicationMode is not supported by this server, which has no replicas in other \
-             accounts",
+            "P:GlobalTableSettingsReplicationMode ENABLED requires GlobalTableSourceArn in CreateTable.",
         ),
     ]);
     CreateTable::validate(mode(Mode::Disabled)).expect("no table replicates its settings");
@@ -469,4 +464,32 @@ fn a_sound_request_becomes_a_schema() {
     let global = schema.indexes.last().expect("it has two");
     assert_eq!(global.projection, Projection::Include(["a".into(), "b".into()].into()));
     assert_eq!(global.key.sort.first().map(|attribute| attribute.name.as_str()), Some("sk"));
+}
+
+#[test]
+fn a_replica_of_another_accounts_table_takes_its_schema_and_settings_from_it() {
+    use keywright_semantics::request::JoinGlobalTable;
+    use keywright_semantics::request::parts::GlobalTableSettingsReplicationMode as Mode;
+    let source = "arn:aws:dynamodb:us-east-1:111122223333:table/t";
+    let bare = || Parts {
+        table_name: "t".into(),
+        attribute_definitions: None,
+        key_schema: None,
+        billing_mode: None,
+        global_table_source_arn: Some(source.into()),
+        global_table_settings_replication_mode: Some(Mode::Enabled),
+        ..table(&[])
+    };
+    let joins = JoinGlobalTable::validate(bare()).expect("it is whole");
+    assert_eq!((joins.source.account.as_str(), joins.source.region.as_str()), ("111122223333", "us-east-1"));
+    assert!(JoinGlobalTable::is_asked(&bare()) && !JoinGlobalTable::is_asked(&table(&[])));
+    let message = |parts: Parts| JoinGlobalTable::validate(parts).expect_err("it is refused").message;
+    let without_mode = Parts { global_table_settings_replication_mode: None, ..bare() };
+    assert!(message(without_mode).contains("must be ENABLED"));
+    let with_schema = Parts { billing_mode: Some(BillingMode::PayPerRequest), ..bare() };
+    assert!(message(with_schema).contains("takes its schema and settings from the source"));
+    let by_name = Parts { global_table_source_arn: Some("t".into()), ..bare() };
+    assert!(message(by_name).contains("must be the ARN of a table"));
+    let renamed = Parts { table_name: "other".into(), ..bare() };
+    assert!(message(renamed).contains("have one name"));
 }

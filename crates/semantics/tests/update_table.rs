@@ -137,11 +137,6 @@ fn what_this_server_does_not_have_is_refused_by_name() {
             &strong("GlobalTableWitnessUpdates"),
         ),
         (
-            mode(Mode::Enabled),
-            "P:GlobalTableSettingsReplicationMode is not supported by this server, which has no replicas in other \
-             accounts",
-        ),
-        (
             mode(Mode::EnabledWithOverrides),
             "Value 'ENABLED_WITH_OVERRIDES' at 'GlobalTableSettingsReplicationMode' failed to satisfy constraint: \
              Only ENABLED and DISABLED settings replication are supported for a Regional Table.",
@@ -151,7 +146,10 @@ fn what_this_server_does_not_have_is_refused_by_name() {
             "P:VectorIndexUpdates is not supported by this server, which has no vector indexes",
         ),
     ]);
-    UpdateTable::validate(&mode(Mode::Disabled)).expect("no table replicates its settings");
+    for (asked, replicates) in [(Mode::Enabled, true), (Mode::Disabled, false)] {
+        let update = UpdateTable::validate(&mode(asked)).expect("a table may have either");
+        assert_eq!(update.settings_replication, Some(replicates));
+    }
 }
 
 #[test]

@@ -66,7 +66,7 @@ pub enum Verb {
 }
 
 /// Actions of DynamoDB that are no operations.
-const PARTS: [Touched; 8] = [
+const PARTS: [Touched; 9] = [
     Touched::ConditionCheckItem,
     Touched::PartiqlDelete,
     Touched::PartiqlInsert,
@@ -75,6 +75,7 @@ const PARTS: [Touched; 8] = [
     Touched::CreateTableReplica,
     Touched::DeleteTableReplica,
     Touched::DisassociateTableReplica,
+    Touched::AssociateTableReplica,
 ];
 
 const PARTS_START: usize = Operation::ALL.len();
@@ -131,6 +132,7 @@ impl Verb {
             Self::Touched(Touched::CreateTableReplica) => PARTS_START + 5,
             Self::Touched(Touched::DeleteTableReplica) => PARTS_START + 6,
             Self::Touched(Touched::DisassociateTableReplica) => PARTS_START + 7,
+            Self::Touched(Touched::AssociateTableReplica) => PARTS_START + 8,
             Self::Touched(Touched::EventSources(operation)) => EVENT_SOURCES_START + operation.place(),
             Self::Touched(Touched::Monitoring(operation)) => MONITORING_START + operation.place(),
             Self::Touched(Touched::Scaling(operation)) => SCALING_START + operation.place(),

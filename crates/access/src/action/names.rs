@@ -34,10 +34,9 @@ macro_rules! actions {
 }
 
 actions! {
-    /// Parts of changes of replicas that no request is judged by: witnesses and replicas in other accounts
-    /// are not served.
+    /// Parts of changes of replicas that no request is judged by: what the service itself does with replicas
+    /// in several accounts, and witnesses.
     Replica:
-    AssociateTableReplica,
     CreateGlobalTableWitness,
     DeleteGlobalTableWitness,
     ReadDataForReplication,

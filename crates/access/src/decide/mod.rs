@@ -156,7 +156,8 @@ fn decide_with<'p>(question: &Question<'_>, policies: &Policies<'p>, must: Resou
     let [identity, boundary, session, resource] = said;
     let has = |layer| policies.of(layer).next().is_some();
     let bound = |layer, one: &Said<'_>| if has(layer) { one.allows() } else { Truth::Yes };
-    let own = if question.principal.is_root() { Truth::Yes } else { identity.allows() };
+    let has_no_policies = question.principal.is_root() || question.principal.is_service();
+    let own = if has_no_policies { Truth::Yes } else { identity.allows() };
     let boundary = bound(PolicyLayer::Boundary, &boundary);
     let session = bound(PolicyLayer::Session, &session);
     let within = boundary.and(session);

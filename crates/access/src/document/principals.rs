@@ -26,7 +26,9 @@ pub enum PrincipalName {
         /// The id.
         id: String,
     },
-    /// A service, a federation or a canonical user: nobody here.
+    /// A service, by its host name.
+    Service(String),
+    /// A federation or a canonical user: nobody here.
     Foreign(String),
 }
 
@@ -76,9 +78,8 @@ impl PrincipalName {
                 let is_whole = path.is_some_and(|path| !path.is_empty() && !path.contains(['*', '?']));
                 if is_whole { Ok(Self::Arn(text.to_owned())) } else { Err(fault()) }
             }
-            "Service" | "Federated" | "CanonicalUser" if !text.is_empty() => {
-                Ok(Self::Foreign(text.to_owned()))
-            }
+            "Service" if !text.is_empty() => Ok(Self::Service(text.to_owned())),
+            "Federated" | "CanonicalUser" if !text.is_empty() => Ok(Self::Foreign(text.to_owned())),
             _ => Err(fault()),
         }
     }
@@ -88,9 +89,11 @@ impl PrincipalName {
         match self {
             Self::Everyone => Some(Naming::Account),
             Self::Account(account) => (account == principal.account()).then_some(Naming::Account),
-            Self::Arn(_) | Self::Id { .. } if self.is_caller(principal) => Some(Naming::Itself),
+            Self::Arn(_) | Self::Id { .. } | Self::Service(_) if self.is_caller(principal) => {
+                Some(Naming::Itself)
+            }
             Self::Arn(_) | Self::Id { .. } if self.is_role_of(principal) => Some(Naming::Role),
-            Self::Arn(_) | Self::Id { .. } | Self::Foreign(_) => None,
+            Self::Arn(_) | Self::Id { .. } | Self::Service(_) | Self::Foreign(_) => None,
         }
     }
 }
@@ -100,6 +103,7 @@ impl PrincipalName {
     fn is_caller(&self, principal: &Principal) -> bool {
         match self {
             Self::Arn(arn) => arn == principal.arn(),
+            Self::Service(name) => principal.is_service() && name == principal.arn(),
             Self::Id { account: Some(account), id } => {
                 account == principal.account() && id == principal.user_id()
             }
@@ -116,7 +120,11 @@ impl PrincipalName {
                 let role_id = principal.user_id().split_once(':').map(|(id, _)| id);
                 account == principal.account() && role_id == Some(id)
             }
-            Self::Id { account: None, .. } | Self::Everyone | Self::Account(_) | Self::Foreign(_) => false,
+            Self::Id { account: None, .. }
+            | Self::Everyone
+            | Self::Account(_)
+            | Self::Service(_)
+            | Self::Foreign(_) => false,
         }
     }
 }
@@ -180,7 +188,7 @@ fn are_exempt(names: &[PrincipalName], principal: &Principal) -> bool {
     let account = PrincipalName::Account(principal.account().to_owned());
     let is_itself = match principal.identity() {
         Identity::Root => true,
-        Identity::User { .. } => has(PrincipalName::is_caller),
+        Identity::User { .. } | Identity::Service { .. } => has(PrincipalName::is_caller),
         Identity::Session { .. } => has(PrincipalName::is_caller) && has(PrincipalName::is_role_of),
     };
     names.contains(&account) && is_itself

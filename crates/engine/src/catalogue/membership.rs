@@ -3,7 +3,7 @@
 use super::change_log::{ChangeLog, Purpose};
 use super::replicas::{Member, MemberStatus, Overrides, Replication};
 use super::shards::NewLog;
-use super::table::Table;
+use super::table::{Table, table_arn};
 use crate::support::layout::TableId;
 
 impl Member {
@@ -21,6 +21,13 @@ impl Member {
             overrides: Overrides::default(),
             is_protected: true,
         }
+    }
+}
+
+impl Member {
+    /// The ARN of its table, which has the name that all members have.
+    pub(crate) fn arn(&self, name: &str) -> String {
+        table_arn((&self.account, &self.region), name)
     }
 }
 

@@ -234,6 +234,8 @@ pub(crate) struct Table {
     pub encryption: Option<EncryptionState>,
     /// The last change of it that took time.
     pub key_change: Option<KeyChange>,
+    /// Whether it may have replicas in other accounts, whose settings are all the same.
+    pub replicates_settings: bool,
     pub deletion_protection: bool,
     pub deletion_protection_changed_ms: Option<u64>,
     pub tags: BTreeMap<String, String>,

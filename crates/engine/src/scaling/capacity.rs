@@ -150,7 +150,8 @@ async fn update<S: Store>(
     capacity: u64,
 ) -> Result<(), Error> {
     let found = engine.catalogue().find(&namespace_of(place), &id.table);
-    let found = found.filter(|found| found.replication.is_some());
+    // Replicas of several accounts have no reads of their own.
+    let found = found.filter(|found| found.replication.is_some() && !found.replicates_settings);
     let (read_units, write_units) = match (id.direction, &found) {
         (Direction::Read, Some(found)) => {
             let reads = (id.index.as_deref(), capacity);
@@ -182,6 +183,7 @@ async fn update<S: Store>(
         deletion_protection: None,
         on_demand: None,
         warm: None,
+        settings_replication: None,
         disassociation_protection: None,
         replicas: None,
     };

@@ -20,7 +20,7 @@ use std::sync::atomic::Ordering;
 
 use keywright_semantics::error::Error;
 use keywright_semantics::monitoring::document::TimeMs;
-use keywright_semantics::request::{ReplicaUpdates, UpdateTable};
+use keywright_semantics::request::{JoinGlobalTable, ReplicaUpdates, UpdateTable};
 use keywright_semantics::response as answer;
 use keywright_semantics::scaling::fault::{Fault, FaultKind};
 use keywright_semantics::scaling::messages;
@@ -35,7 +35,7 @@ use self::rows::Target;
 use crate::metrics::series::Place;
 use crate::monitoring::{STORE_WIDE, place_of};
 use crate::state::Engine;
-use crate::support::env::{MINUTE_MS, Namespace};
+use crate::support::env::{AccountId, MINUTE_MS, Namespace, Region};
 use crate::support::fault;
 use crate::support::rows::Pager;
 use crate::support::wake::NextWake;
@@ -107,9 +107,8 @@ pub(crate) async fn update_table<S: Store>(
 ) -> Result<answer::Response, Error> {
     let scaled = match &request.replicas {
         Some(ReplicaUpdates::Create(settings)) => {
-            let named = (request.table.name.as_str(), settings.region.as_str());
-            let inherited = replicas::inherited(engine, namespace, named).await.map_err(internal)?;
-            ScaledWrites { inherited, ..scaled_writes(engine, namespace, &request.table.name).await? }
+            let to = Place { region: settings.region.clone(), ..place_of(namespace) };
+            scaled_as(engine, namespace, (&request.table.name, &to)).await?
         }
         Some(
             ReplicaUpdates::Update(_) | ReplicaUpdates::Delete { .. } | ReplicaUpdates::Disassociate { .. },
@@ -125,6 +124,31 @@ pub(crate) async fn update_table<S: Store>(
         replicas::settle_inherited(engine, namespace, named).await.map_err(internal)?;
     }
     Ok(response)
+}
+
+/// Executes a CreateTable that makes a replica of another account's table. It is scaled as that one.
+pub(crate) async fn join_global_table<S: Store>(
+    engine: &Engine<S>,
+    namespace: &Namespace,
+    request: &JoinGlobalTable,
+) -> Result<answer::Response, Error> {
+    let (account, region) = (request.source.account.as_str(), request.source.region.as_str());
+    let source = Namespace { account: AccountId::from(account), region: Region::stored(region) };
+    let scaled = scaled_as(engine, &source, (&request.name, &place_of(namespace))).await?;
+    let response = tables::replicas::join_account(engine, namespace, (request, &scaled)).await?;
+    let named = (request.name.as_str(), namespace.region.as_str());
+    replicas::settle_inherited(engine, &source, named).await.map_err(internal)?;
+    Ok(response)
+}
+
+/// What policies scale of a table, and the same for a new replica of it in another place.
+async fn scaled_as<S: Store>(
+    engine: &Engine<S>,
+    source: &Namespace,
+    (table, to): (&str, &Place),
+) -> Result<ScaledWrites, Error> {
+    let inherited = replicas::inherited(engine, source, (table, to)).await.map_err(internal)?;
+    Ok(ScaledWrites { inherited, ..scaled_writes(engine, source, table).await? })
 }
 
 /// What policies scale of the write units of a table and its indexes.

@@ -320,10 +320,11 @@ pub(super) async fn follow<S: Store>(
     namespace: &Namespace,
     id: &TargetId,
 ) -> Result<(), Fault> {
-    if id.direction == Direction::Read {
+    let Some(table) = engine.catalogue().find(namespace, &id.table) else { return Ok(()) };
+    // Replicas of several accounts override nothing.
+    if id.direction == Direction::Read && !table.replicates_settings {
         return Ok(());
     }
-    let Some(table) = engine.catalogue().find(namespace, &id.table) else { return Ok(()) };
     for member in table.replicas() {
         mirror(engine, &super::place_of(namespace), &place_of(member), id.clone()).await?;
     }
@@ -346,21 +347,20 @@ fn targets_of(table: &Table) -> Vec<TargetId> {
 pub(super) async fn inherited<S: Store>(
     engine: &Engine<S>,
     namespace: &Namespace,
-    (table, region): (&str, &str),
+    (table, to): (&str, &Place),
 ) -> Result<InheritedRows, Fault> {
     let Some(source) = engine.catalogue().find(namespace, table) else { return Ok(InheritedRows::default()) };
     let from = super::place_of(namespace);
-    let to = Place { region: region.to_owned(), ..from.clone() };
     let mut inherited = InheritedRows::default();
     for id in targets_of(&source) {
-        let keys = [rows::target_key(&from, &id), rows::target_key(&to, &id)];
+        let keys = [rows::target_key(&from, &id), rows::target_key(to, &id)];
         let [own, there] = &keys;
         let own = engine.store().get(own).await.map_err(|error| failed(fault::storage(&error)))?;
         let there = engine.store().get(there).await.map_err(|error| failed(fault::storage(&error)))?;
         if let (Some(row), None) = (&own, &there) {
             let own = rows::decode_target(row).ok_or_else(|| failed(fault::internal()))?;
             let [_, key] = keys.clone();
-            inherited.written.push((key, rows::encode_target(&repeated(engine, &to, own))));
+            inherited.written.push((key, rows::encode_target(&repeated(engine, to, own))));
         }
         inherited.read.extend(keys.into_iter().zip([own, there]));
     }

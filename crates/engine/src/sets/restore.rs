@@ -397,6 +397,7 @@ fn renamed(source: Table, place: &Namespace, new: NewName<'_>, (id, now_ms): (Ta
         filling: None,
         bulk_put: None,
         key_change: None,
+        replicates_settings: false,
         policies: Policies::default(),
         replication: None,
         has_old_versions: false,

@@ -33,15 +33,7 @@ pub(crate) async fn run<S: Store>(
     namespace: &Namespace,
     request: &CreateTable,
 ) -> Result<Response, Error> {
-    if let Some(existing) = engine.catalogue().find(namespace, &request.name) {
-        let text = match existing.status {
-            TableStatus::Creating if existing.filling.is_some() => backup::table_in_use(&request.name),
-            TableStatus::Creating => messages::being_created(&request.name),
-            TableStatus::Deleting => messages::being_deleted(&request.name),
-            TableStatus::Active | TableStatus::Updating => messages::table_exists(&request.name),
-        };
-        return Err(Error::new(ErrorKind::ResourceInUse, text));
-    }
+    check_free(engine, namespace, &request.name)?;
     check_throttle_tag(&request.tags)?;
     check_new(engine, namespace, request)?;
     let now_ms = engine.env().now_ms();
@@ -79,6 +71,22 @@ pub(crate) async fn run<S: Store>(
     let new = NewName { namespace, name: &request.name, public_id: &public_id };
     let table = engine.catalogue().create(new, permit, build).await?;
     Ok(Response::CreateTable(Box::new(answer(&table, request, engine))))
+}
+
+/// Refuses the name of a table that is there.
+pub(super) fn check_free<S: Store>(
+    engine: &Engine<S>,
+    namespace: &Namespace,
+    name: &str,
+) -> Result<(), Error> {
+    let Some(existing) = engine.catalogue().find(namespace, name) else { return Ok(()) };
+    let text = match existing.status {
+        TableStatus::Creating if existing.filling.is_some() => backup::table_in_use(name),
+        TableStatus::Creating => messages::being_created(name),
+        TableStatus::Deleting => messages::being_deleted(name),
+        TableStatus::Active | TableStatus::Updating => messages::table_exists(name),
+    };
+    Err(Error::new(ErrorKind::ResourceInUse, text))
 }
 
 /// Checks that a table like this may be made.
@@ -222,6 +230,7 @@ pub(crate) fn new_table(namespace: &Namespace, request: &CreateTable, id: TableI
         filling: None,
         bulk_put: None,
         key_change: None,
+        replicates_settings: false,
         policies: Policies::default(),
         replication: None,
         has_old_versions: false,

@@ -6,7 +6,9 @@ use keywright_semantics::limits::{
     INITIAL_ON_DEMAND_READ_UNITS, INITIAL_ON_DEMAND_WRITE_UNITS, TABLE_UNITS_MAX,
 };
 use keywright_semantics::request::DescribeTable;
-use keywright_semantics::request::parts::{BillingMode, ProjectionType, SseType};
+use keywright_semantics::request::parts::{
+    BillingMode, GlobalTableSettingsReplicationMode, ProjectionType, SseType,
+};
 use keywright_semantics::response::{
     BillingModeSummary, DescribeLimitsOutput, Endpoint, GlobalSecondaryIndexDescription,
     IndexStatus as IndexStatusName, LocalSecondaryIndexDescription, OnDemandThroughputDescription,
@@ -103,6 +105,7 @@ pub(crate) fn describe(table: &Table, view: View<'_>) -> TableDescription {
             last_update_date_time: state.changed_ms.map(TimestampMs),
         }),
         deletion_protection_enabled: Some(table.deletion_protection),
+        settings_replication: settings_replication(table),
         disassociation_protection_enabled: table.as_member().map(|member| member.is_protected),
         on_demand_throughput: on_demand(table.on_demand),
         warm_throughput: Some(warm(
@@ -113,6 +116,15 @@ pub(crate) fn describe(table: &Table, view: View<'_>) -> TableDescription {
         )),
         table_arn: arn,
     }
+}
+
+/// How a table's settings follow those of replicas: of one with replicas, and of one that may have some in
+/// other accounts.
+fn settings_replication(table: &Table) -> Option<GlobalTableSettingsReplicationMode> {
+    if table.replicates_settings {
+        return Some(GlobalTableSettingsReplicationMode::Enabled);
+    }
+    table.replication.as_ref().map(|_| GlobalTableSettingsReplicationMode::EnabledWithOverrides)
 }
 
 /// The other members of a table's group, in the order in which they joined, with what they set differently.
@@ -158,7 +170,11 @@ fn replica(table: &Table, member: &Member, inaccessible: Option<(Inaccessible, u
     });
     let indexes: Vec<ReplicaIndexDescription> = indexes.collect();
     let throughput = with_reads(table.throughput, overrides.read_units);
+    let mode = settings_replication(table);
     ReplicaDescription {
+        // In one account the region says which table it is.
+        replica_arn: (member.account != table.account).then(|| member.arn(&table.name)),
+        settings_replication: mode.unwrap_or(GlobalTableSettingsReplicationMode::EnabledWithOverrides),
         region_name: member.region.clone(),
         replica_status: match inaccessible {
             Some((Inaccessible::RegionDisabled, _)) => ReplicaStatus::RegionDisabled,

@@ -121,6 +121,8 @@ fn for_replicas(request: &UpdateTable) -> UpdateTable {
         // Of one region alone.
         deletion_protection: _,
         disassociation_protection: _,
+        // It does not change while there are replicas.
+        settings_replication: _,
         replicas: _,
     } = request.clone();
     let encryption = encryption.map(|change| match change {
@@ -141,6 +143,7 @@ fn for_replicas(request: &UpdateTable) -> UpdateTable {
         on_demand,
         warm,
         disassociation_protection: None,
+        settings_replication: None,
         replicas: None,
     }
 }
@@ -149,6 +152,9 @@ fn for_replicas(request: &UpdateTable) -> UpdateTable {
 fn check_in_group(table: &Table, request: &UpdateTable) -> Result<(), Error> {
     if table.replicas().next().is_none() {
         return Ok(());
+    }
+    if request.settings_replication.is_some_and(|mode| mode != table.replicates_settings) {
+        return Err(invalid(global::SETTINGS_MODE_OF_REPLICAS));
     }
     let names_key = match &request.encryption {
         Some(EncryptionChange::OwnKey(key)) => key.key_id.is_some(),
@@ -563,6 +569,9 @@ impl Update<'_> {
         {
             table.deletion_protection = protection;
             table.deletion_protection_changed_ms = Some(self.now_ms);
+        }
+        if let Some(mode) = self.request.settings_replication {
+            table.replicates_settings = mode;
         }
         self.change_ceilings(table)
     }

@@ -205,6 +205,7 @@ pub(crate) fn index_request(update: IndexUpdate) -> Request {
         deletion_protection: None,
         on_demand: None,
         warm: None,
+        settings_replication: None,
         disassociation_protection: None,
         replicas: None,
     }))

@@ -126,6 +126,7 @@ impl Bench<MemoryStore> {
             deletion_protection: None,
             on_demand: None,
             warm: None,
+            settings_replication: None,
             disassociation_protection: None,
             replicas: None,
         };

@@ -95,6 +95,7 @@ pub(super) fn nothing(name: &str) -> UpdateTable {
         deletion_protection: None,
         on_demand: None,
         warm: None,
+        settings_replication: None,
         disassociation_protection: None,
         replicas: None,
     }

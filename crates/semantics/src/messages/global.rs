@@ -47,6 +47,36 @@ pub const SOURCE_REGION: &str = "Replica cannot be deleted because it has acted 
 /// A change of a table while one of its replicas is added, changed or removed.
 pub const REPLICA_CHANGES: &str = "The resource which you are attempting to change is in use.";
 
+/// CreateTable with a source and another mode. This text and the others about several accounts are
+/// ours: the service's are not known.
+pub const SETTINGS_OF_ACCOUNTS: &str =
+    "GlobalTableSettingsReplicationMode must be ENABLED when GlobalTableSourceArn is present.";
+/// CreateTable that replicates settings without a source.
+pub const SETTINGS_WITHOUT_SOURCE: &str =
+    "GlobalTableSettingsReplicationMode ENABLED requires GlobalTableSourceArn in CreateTable.";
+/// CreateTable with a source and with a schema or settings.
+pub const SCHEMA_OF_SOURCE: &str = "A table with GlobalTableSourceArn takes its schema and settings from the \
+    source: only TableName, ResourcePolicy, Tags, DeletionProtectionEnabled and \
+    GlobalTableSettingsReplicationMode can be specified with it.";
+/// A source that is named without its account.
+pub const SOURCE_IS_NO_ARN: &str = "GlobalTableSourceArn must be the ARN of a table.";
+/// A source in the caller's account.
+pub const SOURCE_OF_OWN_ACCOUNT: &str = "GlobalTableSourceArn must be the ARN of a table in another account. \
+    UpdateTable with ReplicaUpdates adds a replica in the same account.";
+/// An account or region that has a replica already.
+pub const ONE_REPLICA_OF_ACCOUNT: &str = "A global table in several accounts has one replica in each account and \
+    one in each region.";
+/// UpdateTable that changes replicas of a table in several accounts.
+pub const REPLICAS_OF_ACCOUNTS: &str = "ReplicaUpdates are not supported for a table whose \
+    GlobalTableSettingsReplicationMode is ENABLED: an account adds its replica with CreateTable and removes it \
+    with DeleteTable.";
+/// UpdateTable that ends the replication of settings of a table with replicas, or begins it.
+pub const SETTINGS_MODE_OF_REPLICAS: &str =
+    "GlobalTableSettingsReplicationMode cannot be changed while the table has replicas.";
+/// A source that a key of KMS encrypts.
+pub const KEYS_IN_ACCOUNTS: &str =
+    "A table that is encrypted with a KMS key cannot have replicas in other accounts.";
+
 /// CreateGlobalTable without a region.
 pub const NO_REPLICA: &str = "Global table must have atleast one replica";
 /// A new region of a global table of version 2017.
@@ -186,6 +216,32 @@ pub fn unknown_region(region: &str) -> String {
         "Region {region} is not supported. The latest version of global tables are only supported in the \
          following regions: [{}]",
         GLOBAL_TABLE_REGIONS.join(", ")
+    )
+}
+
+/// A replica that has another name than its source.
+pub fn source_of_other_name(table: &str, source: &str) -> String {
+    format!("All replicas of a global table have one name: TableName is {table}, and the source is {source}.")
+}
+
+/// A source that does not replicate its settings.
+pub fn source_not_shared(arn: &str) -> String {
+    format!(
+        "The table {arn} takes no replicas of other accounts: set its GlobalTableSettingsReplicationMode to \
+         ENABLED with UpdateTable."
+    )
+}
+
+/// A source that has replicas in its own account.
+pub fn source_of_one_account(arn: &str) -> String {
+    format!("The table {arn} has replicas in its own account, so it cannot have replicas in other accounts.")
+}
+
+/// A policy that does not allow replication what a replica in another account needs.
+pub fn replication_not_allowed(action: &str, arn: &str) -> String {
+    format!(
+        "replication.dynamodb.amazonaws.com is not authorized to perform: dynamodb:{action} on resource: {arn} \
+         because no resource-based policy allows the dynamodb:{action} action"
     )
 }
 

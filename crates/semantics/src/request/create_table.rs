@@ -7,19 +7,19 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::parts::{
     AttributeDefinitionParts, BillingMode, CreateTableParts, GlobalSecondaryIndexParts,
-    KeySchemaElementParts, KeyType as KeyRole, LocalSecondaryIndexParts, OnDemandThroughputParts,
-    ProjectionParts, ProjectionType, ScalarAttributeType, SseSpecificationParts, SseType,
-    StreamSpecificationParts, StreamViewType, TableClass,
+    GlobalTableSettingsReplicationMode, KeySchemaElementParts, KeyType as KeyRole, LocalSecondaryIndexParts,
+    OnDemandThroughputParts, ProjectionParts, ProjectionType, ScalarAttributeType, SseSpecificationParts,
+    SseType, StreamSpecificationParts, StreamViewType, TableClass,
 };
 use super::resource_policy::NewPolicy;
 use super::tags::validate_tags;
 use super::throughput::{OnDemandThroughput, Throughput, WarmThroughput};
-use super::unserved::{REPLICAS, Unserved, VECTOR_INDEXES, refuse, settings_replication};
+use super::unserved::{Unserved, VECTOR_INDEXES, refuse};
 use crate::error::Error;
 use crate::limits::{
     GLOBAL_INDEXES_MAX, INDEX_KEY_ATTRIBUTES_MAX, LOCAL_INDEXES_MAX, PROJECTED_ATTRIBUTES_MAX,
 };
-use crate::messages::table;
+use crate::messages::{global, table};
 use crate::schema::{IndexKind, IndexSchema, KeyAttribute, KeySchema, KeyType, Projection, TableSchema};
 
 /// A new index and its capacity.
@@ -158,19 +158,18 @@ fn invalid(text: impl std::fmt::Display) -> Error {
 
 /// Refuses what this server cannot give a table. An empty list of vector indexes has an error of its own.
 fn check_served(parts: &CreateTableParts) -> Result<(), Error> {
-    refuse(&[
-        Unserved {
-            name: "VectorIndexes",
-            is_asked: parts.vector_indexes.as_ref().is_some_and(|indexes| !indexes.is_empty()),
-            feature: VECTOR_INDEXES,
-        },
-        Unserved {
-            name: "GlobalTableSourceArn",
-            is_asked: parts.global_table_source_arn.is_some(),
-            feature: REPLICAS,
-        },
-        settings_replication(parts.global_table_settings_replication_mode),
-    ])
+    refuse(&[Unserved {
+        name: "VectorIndexes",
+        is_asked: parts.vector_indexes.as_ref().is_some_and(|indexes| !indexes.is_empty()),
+        feature: VECTOR_INDEXES,
+    }])?;
+    match parts.global_table_settings_replication_mode {
+        None | Some(GlobalTableSettingsReplicationMode::Disabled) => Ok(()),
+        Some(
+            GlobalTableSettingsReplicationMode::Enabled
+            | GlobalTableSettingsReplicationMode::EnabledWithOverrides,
+        ) => Err(invalid(global::SETTINGS_WITHOUT_SOURCE)),
+    }
 }
 
 fn validate_capacity(parts: &CreateTableParts) -> Result<(BillingMode, Option<Throughput>), Error> {

@@ -24,6 +24,7 @@ pub mod get_shard_iterator;
 mod given_arns;
 pub mod global_tables;
 pub mod imports;
+pub mod join_global_table;
 pub mod key_part;
 pub mod list_streams;
 pub mod list_tables;
@@ -80,6 +81,7 @@ pub use get_shard_iterator::{GetShardIterator, ShardPosition};
 pub use given_arns::malformed_arn;
 pub use global_tables::{LegacyGlobalTable, ListGlobalTables};
 pub use imports::{DescribeImport, ImportTable, ListImports};
+pub use join_global_table::JoinGlobalTable;
 pub use key_part::KeyPart;
 pub use list_streams::ListStreams;
 pub use list_tables::ListTables;
@@ -157,6 +159,7 @@ pub enum Request {
     GetResourcePolicy(GetResourcePolicy),
     GetShardIterator(GetShardIterator),
     ImportTable(Box<ImportTable>),
+    JoinGlobalTable(Box<JoinGlobalTable>),
     ListBackups(Box<ListBackups>),
     ListBulkOperations(ListBulkOperations),
     ListContributorInsights(ListContributorInsights),

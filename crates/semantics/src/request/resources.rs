@@ -61,7 +61,7 @@ impl Request {
             Self::BatchWriteItem(_) => Operation::BatchWriteItem,
             Self::CancelBulkOperation(_) => Operation::CancelBulkOperation,
             Self::CreateBackup(_) => Operation::CreateBackup,
-            Self::CreateTable(_) => Operation::CreateTable,
+            Self::CreateTable(_) | Self::JoinGlobalTable(_) => Operation::CreateTable,
             Self::DeleteBackup(_) => Operation::DeleteBackup,
             Self::DeleteItem(_) => Operation::DeleteItem,
             Self::DeleteResourcePolicy(_) => Operation::DeleteResourcePolicy,
@@ -168,6 +168,12 @@ impl Request {
                 !request.tags.is_empty(),
                 request.policy.is_some(),
             ),
+            Self::JoinGlobalTable(request) => Touches::create_table(
+                Resource::Table(Cow::Borrowed(&request.name)),
+                !request.tags.is_empty(),
+                request.policy.is_some(),
+            )
+            .joining(Resource::Table(Cow::Borrowed(&request.source_arn))),
             Self::BatchGetItem(request) => {
                 all(request.tables.iter().map(|part| Touch::own(own, table(&part.table))))
             }

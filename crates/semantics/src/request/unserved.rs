@@ -2,11 +2,9 @@
 //!
 //! They are refused: a table that lacks what was asked for is worse than an error. COMPAT.md lists them.
 
-use super::parts::GlobalTableSettingsReplicationMode;
 use crate::error::Error;
 use crate::messages::table;
 
-pub(super) const REPLICAS: &str = "replicas in other accounts";
 pub(super) const STRONG_REPLICAS: &str = "replicas with strong consistency";
 pub(super) const VECTOR_INDEXES: &str = "vector indexes";
 
@@ -27,11 +25,4 @@ pub(super) fn refuse(members: &[Unserved]) -> Result<(), Error> {
         }
         None => Ok(()),
     }
-}
-
-/// The mode in which a table without replicas replicates its settings. Disabled is what every table is, so it
-/// asks for nothing.
-pub(super) fn settings_replication(mode: Option<GlobalTableSettingsReplicationMode>) -> Unserved {
-    let is_asked = mode.is_some_and(|mode| mode != GlobalTableSettingsReplicationMode::Disabled);
-    Unserved { name: "GlobalTableSettingsReplicationMode", is_asked, feature: REPLICAS }
 }

@@ -14,7 +14,7 @@ use super::parts::{
 use super::replicas::{self, ReplicaUpdates};
 use super::table_ref::TableRef;
 use super::throughput::{OnDemandThroughput, Throughput, WarmThroughput};
-use super::unserved::{Unserved, VECTOR_INDEXES, refuse, settings_replication};
+use super::unserved::{Unserved, VECTOR_INDEXES, refuse};
 use crate::error::{Error, ErrorKind};
 use crate::messages::{global, table};
 use crate::schema::{IndexKind, IndexSchema, KeyAttribute};
@@ -97,6 +97,8 @@ pub struct UpdateTable {
     pub warm: Option<WarmThroughput>,
     /// Whether the replica may not be taken out of its group with its data; without any other change.
     pub disassociation_protection: Option<bool>,
+    /// Whether the table may have replicas in other accounts, whose settings are all the same.
+    pub settings_replication: Option<bool>,
     /// A change of the table's replicas, without any other change.
     pub replicas: Option<ReplicaUpdates>,
 }
@@ -138,6 +140,9 @@ impl UpdateTable {
                 .transpose()?,
             warm: parts.warm_throughput.as_ref().map(WarmThroughput::validate),
             disassociation_protection: parts.disassociation_protection_enabled,
+            settings_replication: parts
+                .global_table_settings_replication_mode
+                .map(|mode| mode == GlobalTableSettingsReplicationMode::Enabled),
             replicas,
         })
     }
@@ -201,14 +206,11 @@ fn check_served(parts: &UpdateTableParts) -> Result<(), Error> {
         return Err(Error::validation(table::SETTINGS_REPLICATION_WITH_OVERRIDES));
     }
     refuse(&replicas::unserved(parts))?;
-    refuse(&[
-        settings_replication(mode),
-        Unserved {
-            name: "VectorIndexUpdates",
-            is_asked: parts.vector_index_updates.is_some(),
-            feature: VECTOR_INDEXES,
-        },
-    ])
+    refuse(&[Unserved {
+        name: "VectorIndexUpdates",
+        is_asked: parts.vector_index_updates.is_some(),
+        feature: VECTOR_INDEXES,
+    }])
 }
 
 /// Checks which settings a request may change only alone.

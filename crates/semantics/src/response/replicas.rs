@@ -1,7 +1,7 @@
 //! A replica in the description of another one's table.
 
 use super::{IndexStatus, TableStatus, TimestampMs, WarmThroughputDescription};
-use crate::request::parts::TableClass;
+use crate::request::parts::{GlobalTableSettingsReplicationMode, TableClass};
 
 /// The state of a replica (API reference: `ReplicaDescription`), as far as this server knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +25,10 @@ pub enum ReplicaStatus {
 /// A replica as the tables of other regions report it: with the settings that only it has.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReplicaDescription {
+    /// Its ARN, of one in another account.
+    pub replica_arn: Option<String>,
+    /// How its settings follow those of the others.
+    pub settings_replication: GlobalTableSettingsReplicationMode,
     /// The replica's region.
     pub region_name: String,
     /// The replica's state.

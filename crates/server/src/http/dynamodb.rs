@@ -97,6 +97,7 @@ impl Service {
     ) -> Result<Answer, Error> {
         self.check_copy(&admitted).await?;
         self.check_key(&mut admitted).await?;
+        self.check_replication(&admitted)?;
         let estimate = answer_size::estimate(admitted.request());
         let changes = admitted.changes_something();
         // Until the answer is rendered. Memory is taken in the order of turns.

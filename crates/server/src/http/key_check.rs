@@ -73,6 +73,7 @@ impl Service {
     async fn is_refused_anyway(&self, namespace: &Namespace, request: &Request) -> Result<bool, Error> {
         let engine = self.engine()?;
         match request {
+            Request::JoinGlobalTable(request) => engine.has_table(namespace, &request.name).await,
             Request::CreateTable(request) => engine.has_table(namespace, &request.name).await,
             Request::ImportTable(request) => engine.has_table(namespace, &request.creation.name).await,
             Request::RestoreTableFromBackup(request) => engine.has_table(namespace, &request.target).await,

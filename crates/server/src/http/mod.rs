@@ -59,6 +59,7 @@ mod own_call;
 pub(crate) mod proxies;
 mod readers;
 mod receive;
+mod replication_policies;
 pub(crate) mod request_log;
 pub(crate) mod request_metrics;
 pub(crate) mod request_rates;

@@ -117,6 +117,13 @@ impl Judge {
                     self.review_policy(policy, (&arn, PolicyKind::Table));
                 }
             }
+            Request::JoinGlobalTable(join) => {
+                let Namespace { account, region } = self.namespace();
+                let arn = format!("arn:aws:dynamodb:{region}:{account}:table/{}", join.name);
+                if let Some(policy) = &mut join.policy {
+                    self.review_policy(policy, (&arn, PolicyKind::Table));
+                }
+            }
             _ => {}
         }
     }
@@ -133,7 +140,7 @@ impl Judge {
     /// Whether a principal of a document exists.
     fn knows(&self, name: &PrincipalName) -> bool {
         match name {
-            PrincipalName::Everyone | PrincipalName::Foreign(_) => true,
+            PrincipalName::Everyone | PrincipalName::Service(_) | PrincipalName::Foreign(_) => true,
             PrincipalName::Account(account) => {
                 self.accounts().contains(account)
                     || self.engine().holds_account(&AccountId::from(account.as_str()))

@@ -30,7 +30,10 @@ fn is_elsewhere(verb: Verb) -> bool {
         // Parts of UpdateTable, for which a user without rights is denied first.
         Verb::Replica(_)
         | Verb::Touched(
-            Action::CreateTableReplica | Action::DeleteTableReplica | Action::DisassociateTableReplica,
+            Action::AssociateTableReplica
+            | Action::CreateTableReplica
+            | Action::DeleteTableReplica
+            | Action::DisassociateTableReplica,
         ) => true,
         Verb::Own(own) => own == Own::UseModels,
         // Everybody may ask who they are and take a session of their own, as on AWS; the others are parts of

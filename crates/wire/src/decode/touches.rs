@@ -233,7 +233,11 @@ fn restore<'b>(operation: Operation, node: &Node<'b>, source: Resource<'b>) -> T
 
 fn create_table<'b>(body: &Node<'b>) -> Touches<'b> {
     let has_tags = matches!(value(body, "Tags"), Some(Node::List(tags)) if !tags.is_empty());
-    Touches::create_table(table(body), has_tags, text(body, "ResourcePolicy").is_some())
+    let create = Touches::create_table(table(body), has_tags, text(body, "ResourcePolicy").is_some());
+    match text(body, "GlobalTableSourceArn") {
+        Some(source) => create.joining(Resource::Table(source)),
+        None => create,
+    }
 }
 
 fn update_table<'b>(body: &Node<'b>) -> Touches<'b> {

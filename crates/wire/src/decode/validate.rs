@@ -8,10 +8,10 @@ use keywright_semantics::request::{
     DescribeKinesisStreamingDestination as DescribeDestination, DescribeReplicaScaling, DescribeStream,
     DescribeTable, DescribeTimeToLive, DisableKinesisStreamingDestination as DisableDestination,
     EnableKinesisStreamingDestination as EnableDestination, ExecuteStatement, ExecuteTransaction,
-    ExportTable, GetItem, GetRecords, GetResourcePolicy, GetShardIterator, ImportTable, LegacyGlobalTable,
-    ListBackups, ListBulkOperations, ListContributorInsights, ListExports, ListGlobalTables, ListImports,
-    ListStreams, ListTables, ListTagsOfResource, PutItem, PutResourcePolicy, Query, Request,
-    RestoreTableFromBackup, RestoreTableToPointInTime, Scan, StartBulkPutItems, TagResource,
+    ExportTable, GetItem, GetRecords, GetResourcePolicy, GetShardIterator, ImportTable, JoinGlobalTable,
+    LegacyGlobalTable, ListBackups, ListBulkOperations, ListContributorInsights, ListExports,
+    ListGlobalTables, ListImports, ListStreams, ListTables, ListTagsOfResource, PutItem, PutResourcePolicy,
+    Query, Request, RestoreTableFromBackup, RestoreTableToPointInTime, Scan, StartBulkPutItems, TagResource,
     TransactGetItems, TransactWriteItems, UntagResource, UpdateContinuousBackups, UpdateContributorInsights,
     UpdateItem, UpdateKinesisStreamingDestination as UpdateDestination, UpdateReplicaScaling, UpdateTable,
     UpdateTimeToLive,
@@ -59,6 +59,9 @@ pub(super) fn validate(parts: Parts) -> Result<Request, Error> {
             Ok(Request::UpdateGlobalTableSettings(LegacyGlobalTable::update_settings(*parts)))
         }
         Parts::ListGlobalTables(parts) => ListGlobalTables::validate(*parts).map(Request::ListGlobalTables),
+        Parts::CreateTable(parts) if JoinGlobalTable::is_asked(&parts) => {
+            JoinGlobalTable::validate(*parts).map(Box::new).map(Request::JoinGlobalTable)
+        }
         Parts::CreateTable(parts) => CreateTable::validate(*parts).map(Box::new).map(Request::CreateTable),
         Parts::DeleteBackup(parts) => DeleteBackup::validate(&parts).map(Request::DeleteBackup),
         Parts::DeleteItem(parts) => DeleteItem::validate(*parts).map(Box::new).map(Request::DeleteItem),

@@ -16,6 +16,9 @@ use crate::json::{Node, member};
 use crate::operation::Operation;
 use crate::shapes::{Constraint, Input, Kind, Member, Presence, Shape};
 
+/// What a new table says of its key.
+const KEY_MEMBERS: [&str; 2] = ["AttributeDefinitions", "KeySchema"];
+
 /// All violations of the body, as one error.
 pub(super) fn check(operation: Operation, input: &Input, body: &Node<'_>) -> Result<(), Error> {
     let mut walk = Walk { operation, input, path: Path::default(), found: Vec::new() };
@@ -27,6 +30,11 @@ pub(super) fn check(operation: Operation, input: &Input, body: &Node<'_>) -> Res
             return Err(Error::validation(text::parameter_required(missing.name)));
         }
         walk.structure(members, entries);
+        // A replica of another account's table takes its key from that.
+        if operation == Operation::CreateTable && member(entries, "GlobalTableSourceArn").is_some() {
+            walk.found
+                .retain(|one| !(one.kind == ViolationKind::Absent && KEY_MEMBERS.contains(&one.member)));
+        }
     }
     let validator = Validator::of(operation, &walk.found, body);
     if let Some(fault) = validation_2026::conditional_operator(operation, validator, &walk.found, body) {

@@ -1,19 +1,18 @@
 //! The other replicas in the description of a table.
 
-use keywright_semantics::request::parts::{GlobalTableSettingsReplicationMode, TableClass};
+use keywright_semantics::request::parts::TableClass;
 use keywright_semantics::response::{ReplicaDescription, ReplicaIndexDescription, ReplicaStatus};
 
 use super::writer::{Array, Members, Render, Writer};
 
 /// The version of global tables that replicas have (observed).
 pub(super) const GLOBAL_TABLE_VERSION: &str = "2019.11.21";
-/// How the settings of replicas in one account follow each other (observed).
-pub(super) const SETTINGS_REPLICATION: &str = GlobalTableSettingsReplicationMode::EnabledWithOverrides.name();
 
 impl Render for ReplicaDescription {
     fn render(&self, writer: &mut Writer) {
         writer.object(|members| {
             members.put("RegionName", &self.region_name);
+            members.put_if("ReplicaArn", self.replica_arn.as_ref());
             members.put("ReplicaStatus", self.replica_status);
             members.put_if("KMSMasterKeyId", self.kms_master_key_id.as_ref());
             put_overrides(members, self.read_capacity_units_override, self.max_read_request_units_override);
@@ -21,7 +20,7 @@ impl Render for ReplicaDescription {
             members.put_if("GlobalSecondaryIndexes", self.global_secondary_indexes.as_deref().map(Array));
             members.put_if("ReplicaInaccessibleDateTime", self.inaccessible_since);
             members.put_if("ReplicaTableClassSummary", self.table_class.map(ReplicaClass));
-            members.put("GlobalTableSettingsReplicationMode", SETTINGS_REPLICATION);
+            members.put("GlobalTableSettingsReplicationMode", self.settings_replication.name());
         });
     }
 }

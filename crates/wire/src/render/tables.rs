@@ -10,7 +10,7 @@ use keywright_semantics::response::{
 };
 use keywright_semantics::schema;
 
-use super::replicas::{GLOBAL_TABLE_VERSION, SETTINGS_REPLICATION};
+use super::replicas::GLOBAL_TABLE_VERSION;
 use super::writer::{Array, Render, Writer};
 
 pub(super) fn describe_limits(writer: &mut Writer, limits: &DescribeLimitsOutput) {
@@ -83,8 +83,9 @@ impl Render for TableDescription {
             if let Some(replicas) = self.replicas.as_deref() {
                 members.put("GlobalTableVersion", GLOBAL_TABLE_VERSION);
                 members.put("Replicas", Array(replicas));
-                members.put("GlobalTableSettingsReplicationMode", SETTINGS_REPLICATION);
             }
+            let mode = self.settings_replication.map(parts::GlobalTableSettingsReplicationMode::name);
+            members.put_if("GlobalTableSettingsReplicationMode", mode);
             members.put_if("RestoreSummary", self.restore_summary.as_ref());
             members.put_if("SSEDescription", self.sse_description.as_ref());
             members.put_if("TableClassSummary", self.table_class_summary.as_ref());

@@ -7,8 +7,9 @@ use keywright_semantics::codec::EncodedItem;
 use keywright_semantics::error::{CancellationReason, Error, ErrorDetail, ErrorKind};
 use keywright_semantics::messages::auth;
 use keywright_semantics::request::parts::{
-    BillingMode, ContributorInsightsMode, KeyType, KeysAndAttributesParts, ProjectionType, PutRequestParts,
-    ReturnConsumedCapacity, TableClass, WriteRequestParts,
+    BillingMode, ContributorInsightsMode, GlobalTableSettingsReplicationMode, KeyType,
+    KeysAndAttributesParts, ProjectionType, PutRequestParts, ReturnConsumedCapacity, TableClass,
+    WriteRequestParts,
 };
 use keywright_semantics::response::{
     BatchGetItemOutput, BatchWriteItemOutput, BillingModeSummary, CapacityForm, ConsumedCapacity,
@@ -255,6 +256,7 @@ fn table() -> TableDescription {
         sse_description: None,
         table_class_summary: None,
         deletion_protection_enabled: Some(false),
+        settings_replication: None,
         disassociation_protection_enabled: None,
         on_demand_throughput: None,
         warm_throughput: None,
@@ -268,7 +270,10 @@ fn a_table_in_several_regions_names_the_others_with_what_they_set_differently() 
         write_units_per_second: 4_000,
         status,
     };
+    let mode = GlobalTableSettingsReplicationMode::EnabledWithOverrides;
     let plain = ReplicaDescription {
+        replica_arn: None,
+        settings_replication: mode,
         region_name: "eu-west-1".to_owned(),
         replica_status: ReplicaStatus::Creating,
         inaccessible_since: None,
@@ -298,7 +303,11 @@ fn a_table_in_several_regions_names_the_others_with_what_they_set_differently() 
         table_class: Some(TableClass::StandardInfrequentAccess),
         ..plain.clone()
     };
-    let described = TableDescription { replicas: Some(vec![plain, special]), ..table() };
+    let described = TableDescription {
+        replicas: Some(vec![plain, special]),
+        settings_replication: Some(mode),
+        ..table()
+    };
     let text = text(render(&Response::DescribeTable(Box::new(described))));
     let expected = concat!(
         r#""GlobalTableVersion":"2019.11.21","Replicas":[{"RegionName":"eu-west-1","ReplicaStatus":"CREATING","#,

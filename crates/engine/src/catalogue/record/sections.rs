@@ -56,11 +56,12 @@ enum Tag {
     BulkPut,
     RemovedPolicies,
     KeyChange,
+    SettingsReplication,
 }
 
 impl Tag {
     /// All sections that this release knows, in ascending order.
-    const ALL: [Self; 22] = [
+    const ALL: [Self; 23] = [
         Self::Identity,
         Self::Status,
         Self::Schema,
@@ -83,6 +84,7 @@ impl Tag {
         Self::BulkPut,
         Self::RemovedPolicies,
         Self::KeyChange,
+        Self::SettingsReplication,
     ];
 
     /// The stored number: never renumber.
@@ -110,6 +112,7 @@ impl Tag {
             Self::BulkPut => 37,
             Self::RemovedPolicies => 38,
             Self::KeyChange => 39,
+            Self::SettingsReplication => 40,
         }
     }
 
@@ -137,7 +140,8 @@ impl Tag {
             | Self::Copied
             | Self::BulkPut
             | Self::RemovedPolicies
-            | Self::KeyChange => false,
+            | Self::KeyChange
+            | Self::SettingsReplication => false,
         }
     }
 
@@ -307,6 +311,7 @@ fn add_others(table: &Table, written: &mut Written) {
     written.add_unless(&None, Tag::Class, &table.class);
     written.add_unless(&None, Tag::Encryption, &table.encryption);
     written.add_unless(&None, Tag::KeyChange, &table.key_change);
+    written.add_unless(&false, Tag::SettingsReplication, &table.replicates_settings);
     written.add_unless(&BTreeMap::new(), Tag::Tags, &table.tags);
     written.add_unless(&ModeChanges::default(), Tag::ModeChanges, &table.mode_changes);
     written.add_unless(&Vec::new(), Tag::Insights, &table.insights);
@@ -344,6 +349,7 @@ struct Parts {
     class: Option<ClassState>,
     encryption: Option<EncryptionState>,
     key_change: Option<KeyChange>,
+    replicates_settings: bool,
     tags: BTreeMap<String, String>,
     mode_changes: ModeChanges,
     insights: Insights,
@@ -371,6 +377,7 @@ impl Parts {
             Tag::Class => self.class = whole(bytes)?,
             Tag::Encryption => self.encryption = whole(bytes)?,
             Tag::KeyChange => self.key_change = whole(bytes)?,
+            Tag::SettingsReplication => self.replicates_settings = whole(bytes)?,
             Tag::Tags => self.tags = whole(bytes)?,
             Tag::ModeChanges => self.mode_changes = whole(bytes)?,
             Tag::Insights => self.insights = whole(bytes)?,
@@ -457,6 +464,7 @@ pub(super) fn decode(version: u64, bytes: &[u8]) -> Result<Table, RecordFault> {
         class: parts.class,
         encryption: parts.encryption,
         key_change: parts.key_change,
+        replicates_settings: parts.replicates_settings,
         deletion_protection: parts.protection.is_on,
         deletion_protection_changed_ms: parts.protection.changed_ms,
         tags: parts.tags,

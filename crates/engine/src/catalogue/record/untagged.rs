@@ -251,6 +251,7 @@ impl From<TableRecord> for Table {
             filling: None,
             bulk_put: None,
             key_change: None,
+            replicates_settings: false,
             policies: Policies::default(),
             replication: None,
             has_old_versions: false,

@@ -15,8 +15,8 @@ use super::overrides::Values;
 use super::settings::{asked_overrides, check_units_of};
 use super::{ScaledWrites, check_region};
 use crate::catalogue::{
-    EncryptionState, IndexStatus, MemberStatus, NewName, OtherRows, Overrides, RECOVERY_PERIOD_DAYS, Table,
-    TableStatus, owner,
+    EncryptionState, IndexStatus, MemberStatus, NewName, OtherRows, Overrides, Policies,
+    RECOVERY_PERIOD_DAYS, Table, TableStatus, owner,
 };
 use crate::replication::{Joining, join, members_of, rows_to_read};
 use crate::state::Engine;
@@ -33,28 +33,78 @@ use crate::tables::group::{begin_update, check_group_settled, in_use};
 /// Adds a replica. The response shows the table without it.
 pub(super) async fn create<S: Store>(
     engine: &Engine<S>,
-    namespace: &Namespace,
     (source, settings, scaled): (&Arc<Table>, &ReplicaSettings, &ScaledWrites),
 ) -> Result<TableDescription, Error> {
     let target = target_of(engine, source, settings)?;
+    check_addable(engine, source, scaled)?;
+    let key_arn = key_of(&target, source, settings)?;
+    let adding = Adding { target: &target, settings, key_arn, scaled, own: OwnSettings::default() };
+    let table = add(engine, source, adding).await?;
+    let now = engine.catalogue().newest(source);
+    let mut description = describe(&now, View::of(engine));
+    description.table_status = TableStatusName::Updating;
+    if let Some(replicas) = &mut description.replicas {
+        replicas.retain(|replica| replica.region_name != table.region);
+    }
+    Ok(description)
+}
+
+/// What a replica has from the request that makes it, and not from its source.
+#[derive(Clone, Debug, Default)]
+pub(super) struct OwnSettings {
+    pub policies: Policies,
+    pub tags: BTreeMap<String, String>,
+    pub deletion_protection: bool,
+}
+
+/// How a replica is added.
+pub(super) struct Adding<'a> {
+    pub target: &'a Namespace,
+    pub settings: &'a ReplicaSettings,
+    /// The account's key that encrypts it.
+    pub key_arn: Option<String>,
+    pub scaled: &'a ScaledWrites,
+    pub own: OwnSettings,
+}
+
+/// Checks that a table can have one more replica now, whichever request asks for it.
+pub(super) fn check_addable<S: Store>(
+    engine: &Engine<S>,
+    source: &Table,
+    scaled: &ScaledWrites,
+) -> Result<(), Error> {
     check_source(source)?;
     check_scaled(source, scaled)?;
-    check_key_settled(source, engine.env().now_ms())?;
-    let key_arn = key_of(&target, source, settings)?;
-    check_units_of(&target, settings)?;
-    check_account_of(engine, &target, source)?;
+    check_key_settled(source, engine.env().now_ms())
+}
+
+/// Makes the new replica, in one commit with the records of its group.
+pub(super) async fn add<S: Store>(
+    engine: &Engine<S>,
+    source: &Arc<Table>,
+    adding: Adding<'_>,
+) -> Result<Arc<Table>, Error> {
+    let Adding { target, settings, key_arn, scaled, own } = adding;
+    check_units_of(target, settings)?;
+    check_account_of(engine, target, source)?;
     let moment = streams::Moment::now(engine).await?;
     let (name, public_id) = (source.name.as_str(), uuid(engine.env().random_u128()));
     let (now_ms, public_id) = (moment.now_ms(), public_id.as_str());
-    let new = NewReplica { target: &target, settings, key_arn, public_id, now_ms };
-    let cursors = rows_to_read(source);
+    let new = NewReplica { target, settings, key_arn, public_id, now_ms };
+    let (cursors, from) = (rows_to_read(source), owner(source));
     let build = |id: TableId, members: &mut [Table], rows: &mut OtherRows| {
-        let (mut table, overrides) = new.table(members, id)?;
+        let (table, overrides) = new.table(members, id)?;
+        let mut table = Table {
+            policies: own.policies.clone(),
+            tags: own.tags.clone(),
+            deletion_protection: own.deletion_protection,
+            ..table
+        };
         let found = members.first_mut().ok_or_else(fault::internal)?;
         check_source(found)?;
-        let is_taken = |label: &str| engine.catalogue().has_stream(namespace, name, label);
+        let is_taken = |label: &str| engine.catalogue().has_stream(&from, name, label);
         let view = stream_for_replicas(found, is_taken, moment);
-        let is_taken = |label: &str| engine.catalogue().has_stream(&target, name, label);
+        let is_taken = |label: &str| engine.catalogue().has_stream(target, name, label);
         streams::enable(&mut table, is_taken, view, moment);
         if engine.config().pitr_default {
             table.history.enable_recovery(now_ms, RECOVERY_PERIOD_DAYS, engine.stamps().beginning(now_ms));
@@ -75,20 +125,14 @@ pub(super) async fn create<S: Store>(
     };
     let permit = || {
         engine.pace().check_presence()?;
-        check_room(engine, &target)
+        check_room(engine, target)
     };
-    let named = NewName { namespace: &target, name, public_id };
+    let named = NewName { namespace: target, name, public_id };
     let inherited = scaled.inherited.read.iter().map(|(key, _)| key.clone());
     let with = (members_of(source), cursors.iter().cloned().chain(inherited).collect::<Vec<_>>());
     let table = engine.catalogue().create_with(named, (&with.0, &with.1), permit, build).await?;
     engine.shipping().note(source.id);
-    let now = engine.catalogue().newest(source);
-    let mut description = describe(&now, View::of(engine));
-    description.table_status = TableStatusName::Updating;
-    if let Some(replicas) = &mut description.replicas {
-        replicas.retain(|replica| replica.region_name != table.region);
-    }
-    Ok(description)
+    Ok(table)
 }
 
 /// Where the replica will be. There must be no table of the name.

@@ -2,6 +2,7 @@
 //!
 //! It does not know how items reach a replica: `replication`.
 
+mod accounts;
 mod disassociate;
 mod join;
 mod leave;
@@ -23,6 +24,7 @@ use crate::state::Engine;
 use crate::support::env::Namespace;
 use crate::support::layout::TableId;
 
+pub(crate) use accounts::join as join_account;
 pub(crate) use disassociate::protect;
 pub(super) use overrides::Lifted;
 pub(crate) use settings::{scale_reads, shared_reads};
@@ -73,10 +75,12 @@ pub(super) async fn run<S: Store>(
         let text = table_messages::table_not_found(&found.name);
         return Err(Error::new(ErrorKind::ResourceNotFound, text));
     }
+    let is_own = matches!(updates, ReplicaUpdates::Disassociate { .. });
+    if found.replicates_settings && !is_own {
+        return Err(Error::validation(messages::REPLICAS_OF_ACCOUNTS));
+    }
     let description = match updates {
-        ReplicaUpdates::Create(settings) => {
-            join::create(engine, namespace, (&found, settings, scaled)).await?
-        }
+        ReplicaUpdates::Create(settings) => join::create(engine, (&found, settings, scaled)).await?,
         ReplicaUpdates::Update(settings) => settings::update(engine, (&found, settings)).await?,
         ReplicaUpdates::Disassociate { region } => disassociate::begin(engine, (&found, region)).await?,
         ReplicaUpdates::Delete { region } => leave::delete(engine, (&found, region)).await?,

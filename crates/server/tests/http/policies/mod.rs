@@ -2,13 +2,14 @@
 //!
 //! - `documents`: which documents are taken, and in which form they are read. `changes`: revisions, waits and
 //!   states. `judged`: users, sessions and the account itself. `accounts`: tables of another account.
-//!   `streams`. `kept`: what outlives what.
+//!   `streams`. `replicas`: those of several accounts. `kept`: what outlives what.
 
 mod accounts;
 mod changes;
 mod documents;
 mod judged;
 mod kept;
+mod replicas;
 mod streams;
 
 use serde_json::{Value, json};
