@@ -14,7 +14,7 @@ const KEYS: u64 = 100;
 const BATCH: u64 = 25;
 /// By how much the second half of the day may add to the server's memory: what its allocator and its buffers
 /// take, with changes of many times that size waiting.
-const GROWTH_MIB_MAX: u64 = 16;
+const GROWTH_MIB_MAX: u64 = 32;
 
 /// `KEYWRIGHT_TABLES` and `KEYWRIGHT_HOURLY_WRITES` (of each table) set other numbers.
 const TABLES: u64 = 2;
