@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use keywright_semantics::error::Error;
+use keywright_semantics::messages::global as messages;
 use keywright_semantics::monitoring::fault::Fault;
 use keywright_semantics::request::Request;
 use keywright_semantics::response::Response;
@@ -125,7 +126,9 @@ impl<S: Store> Engine<S> {
     pub async fn execute(&self, caller: &Caller, request: Request) -> Result<Response, Error> {
         let started_us = self.env().now_us();
         self.metrics().begin(started_us / 1000);
-        let outcome = if self.is_shared() {
+        let outcome = if self.peers().owns(caller.namespace.region.as_str()) {
+            Err(Error::validation(messages::owned_elsewhere(caller.namespace.region.as_str())))
+        } else if self.is_shared() {
             Box::pin(self.run_on_shared(caller, &request)).await
         } else {
             self.run(caller, &request).await

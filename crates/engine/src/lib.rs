@@ -7,7 +7,7 @@
 //!
 //! Layers: support < catalogue, directory < throughput, metrics, insights < bind < state < changes, history
 //! < read, write < backfill, load, batch < partiql, streams, ttl < destinations, replication
-//! < tables, monitoring
+//! < tables, monitoring < peers
 //! < transfers < jobs < backups, bulk, exports, imports, scaling, sets, triggers, principals < background
 //! < answered, copy < dispatch
 //!
@@ -30,6 +30,7 @@
 //! - `destinations`: operations on Kinesis destinations, and what delivers their changes.
 //! - `replication`: sending the changes of a table to its replicas in other regions.
 //! - `sets`: several tables as of one stamp, read page by page from outside.
+//! - `peers`: messages of other servers that own members of groups.
 //! - `monitoring`: points in the store, operations on metrics, alarms.
 //! - `transfers`: rows of exports, imports and bulk operations, as Describe and List answer them.
 //! - `jobs`: long work with a row of its own: restores, and what needs an object store.
@@ -81,6 +82,7 @@ mod load;
 mod metrics;
 mod monitoring;
 mod partiql;
+mod peers;
 mod principals;
 mod read;
 mod replication;
@@ -113,9 +115,11 @@ pub use jobs::{
     RollbackRequest, Row, RowPage, Sealed, SourceError,
 };
 pub use partiql::Addressed;
+pub use peers::{PeerCaller, PeerFigures, PeerReply};
 pub use principals::{
     FoundKey, FoundPrincipal, FoundRole, HeldPolicies, SessionKey, Subject, built_in_policy,
 };
+pub use replication::peers::{PEER_PROTOCOL, PeerLane, PeerNotice};
 pub use replication::{
     Chosen, DeliveryFault, LastVerification, OwedPass, Rejoin, Rejoining, ReplicaItem, ReplicaStatus,
     ReplicaVersion, ReplicationStatus,
@@ -134,6 +138,7 @@ pub use support::image_memory::ImageMemory;
 pub use support::lane::{Aside, Lane, Presence};
 pub use support::links::Links;
 pub use support::observer::Observer;
+pub use support::peers::{PeerAnswer, PeerFault, Peers};
 pub use support::simulation::{
     Chance, Inaccessible, PairRule, RegionRule, Regions, ReplicaRule, Simulation, TableRule,
 };

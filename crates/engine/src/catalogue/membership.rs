@@ -1,6 +1,7 @@
 //! A table as a member of a group of replicas: who the others are, entering a group and leaving it.
 
 use super::change_log::{ChangeLog, Purpose};
+use super::remote::Remote;
 use super::replicas::{Member, MemberStatus, Overrides, Replication};
 use super::shards::NewLog;
 use super::table::{Table, table_arn};
@@ -90,7 +91,7 @@ impl Table {
         assert_ne!(gone, self.id, "a member loses others");
         let Some(group) = &mut self.replication else { return };
         group.members.retain(|member| member.table != gone);
-        if group.members.len() <= 1 {
+        if group.members.len() <= 1 && self.remote.members.is_empty() {
             self.leave_group(now_ms);
         }
     }
@@ -101,6 +102,7 @@ impl Table {
             return;
         }
         self.has_old_versions = true;
+        self.remote = Remote::default();
         for log in self.logs.iter_mut().filter(|log| log.purpose == Purpose::Replication) {
             if log.is_open() {
                 log.close(now_ms);

@@ -24,6 +24,8 @@ mod policy_of;
 mod record;
 pub(crate) mod record_copy;
 mod refused;
+mod remote;
+mod remote_members;
 mod replicas;
 mod rows;
 mod shards;
@@ -63,6 +65,7 @@ pub(crate) use history::{History, HistoryGeneration, RECOVERY_PERIOD_DAYS, Recov
 pub(crate) use insights::{InsightsPhase, InsightsState, Rule, RuleKind};
 pub(crate) use other_rows::OtherRows;
 pub(crate) use policies::{Governed, Policies};
+pub(crate) use remote::{CAPACITY, INDEX, Remote, RemoteMember, SharedSettings, TIME_TO_LIVE, remote_table};
 pub(crate) use replicas::{ClassOverride, IndexOverrides, Member, MemberStatus, Overrides, Replication};
 pub(crate) use rows::{backfill_key, next_id_key, progress_prefixes, ttl_fill_key};
 pub(crate) use shards::{NewLog, Succession};
@@ -716,8 +719,13 @@ pub(crate) fn stored_settings(table: &Table) -> Vec<u8> {
     if table.policies == Policies::default() && !record::has_replicas(table) {
         return record::encode(table);
     }
-    let mut kept =
-        Table { policies: Policies::default(), replication: None, has_old_versions: false, ..table.clone() };
+    let mut kept = Table {
+        policies: Policies::default(),
+        replication: None,
+        remote: Remote::default(),
+        has_old_versions: false,
+        ..table.clone()
+    };
     kept.logs.retain(|log| log.purpose != Purpose::Replication);
     record::encode(&kept)
 }

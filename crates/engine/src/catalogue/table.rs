@@ -18,6 +18,7 @@ use super::filling::Filling;
 use super::history::History;
 use super::insights::Insights;
 use super::policies::Policies;
+use super::remote::Remote;
 use super::replicas::Replication;
 use super::stored::TableClassRecord;
 use super::ttl::TtlState;
@@ -253,6 +254,8 @@ pub(crate) struct Table {
     pub policies: Policies,
     /// The group of tables in several regions that it is a member of.
     pub replication: Option<Replication>,
+    /// The members of that group that other servers own.
+    pub remote: Remote,
     /// Whether versions of items that an earlier group left are to be purged.
     pub has_old_versions: bool,
     /// Optional sections of the record that a later release wrote, in ascending order of their tags.
@@ -303,6 +306,7 @@ impl Table {
         self.logs.iter().for_each(ChangeLog::check);
         self.check_destinations();
         self.check_replication();
+        self.check_remote();
         self.history.check();
         self.policies.check();
         assert!(

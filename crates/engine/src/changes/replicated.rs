@@ -54,6 +54,11 @@ pub enum Owed {
         /// In milliseconds since 1970.
         at_ms: u64,
     },
+    /// At this time one of the two had an older state than the other has seen, as after a restore.
+    Restored {
+        /// In milliseconds since 1970.
+        at_ms: u64,
+    },
 }
 
 /// How far a sender's changes have come to a receiver.
@@ -160,8 +165,8 @@ pub(super) async fn trim<S: Store>(
     let Some(table) = record_in(view, table).await? else { return Ok(()) };
     let Some(shard) = table.replication_log().and_then(|log| log.open_shards().next()) else { return Ok(()) };
     let mut least = LogPosition::LAST;
-    for member in table.replicas().filter(|member| member.receives()) {
-        let way = Way { sender: table.id, receiver: member.table };
+    for receiver in table.receivers() {
+        let way = Way { sender: table.id, receiver };
         // Without a cursor the replica is owed a pass, which begins its place anew.
         let Some((cursor, _)) = way.read(view).await? else { return Ok(()) };
         let Some(sent) = cursor.after(shard) else { return Ok(()) };

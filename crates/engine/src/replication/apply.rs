@@ -35,13 +35,13 @@ pub(super) struct Sent {
 
 impl Sent {
     /// The attributes that have its key.
-    fn image(&self) -> Option<&EncodedItem> {
+    pub(super) fn image(&self) -> Option<&EncodedItem> {
         let deleted = self.incoming.deleted.as_ref().map(|deleted| &deleted.keys);
         self.incoming.item.as_ref().or(deleted)
     }
 
     /// The write at the receiver.
-    fn action<'a>(&self, table: &Arc<Table>) -> Result<Action<'a>, Error> {
+    pub(super) fn action<'a>(&self, table: &Arc<Table>) -> Result<Action<'a>, Error> {
         let image = self.image().ok_or_else(fault::internal)?;
         let row = Bytes::from([layout::items_prefix(table.id).as_slice(), &self.within].concat());
         let schema = &table.schema;
@@ -152,7 +152,7 @@ impl<S: Store> Apply<'_, S> {
         let found = sent
             .iter()
             .zip(outcomes)
-            .filter_map(|(sent, outcome)| conflict(self.pair, sent, outcome, now_ms));
+            .filter_map(|(sent, outcome)| conflict(self.pair.regions(), sent, outcome, now_ms));
         shipping.note_conflicts(self.pair.receiver.id, found.collect());
     }
 }
@@ -211,11 +211,16 @@ async fn write_alone<S: Store>(
 
 /// The conflict that a change sent by its own region ends: the receiver made a change that the sender had not
 /// seen, and that is overwritten. So a conflict is found once, in the region whose change is lost.
-fn conflict(pair: Pair<'_>, sent: &Sent, outcome: &Outcome, now_ms: u64) -> Option<ReplicaConflict> {
+pub(super) fn conflict(
+    (sender, receiver): (&str, &str),
+    sent: &Sent,
+    outcome: &Outcome,
+    now_ms: u64,
+) -> Option<ReplicaConflict> {
     let replaced = sent.replaced.as_ref()?;
     let had = outcome.change.taken.as_ref()?.before.as_ref()?;
     let incoming = &sent.incoming.version;
-    let is_own = had.region == pair.receiver.region && incoming.region == pair.sender.region;
+    let is_own = had.region == receiver && incoming.region == sender;
     if !is_own || had <= replaced {
         return None;
     }

@@ -4,11 +4,13 @@
 //! After some weeks the receiver is lost: deletions are remembered for it no longer, so what it has is not
 //! merged any more when it is back. It rejoins on request (`rejoin`).
 
+use std::sync::Arc;
+
 use keywright_semantics::error::Error;
 use keywright_store::{CommitError, LogRead, Snapshot, Store, Transaction};
 
 use super::pair::Pair;
-use crate::catalogue::Shard;
+use crate::catalogue::{Shard, Table};
 use crate::changes::replicated::{Cursor, Owed, Way};
 use crate::state::Engine;
 use crate::support::fault;
@@ -20,30 +22,49 @@ use crate::write::version_record::VersionRecord;
 const MEASURED_ENTRIES_MAX: usize = 10_000;
 const MEASURED_BYTES_MAX: usize = 4 * 1024 * 1024;
 
-/// Measures what waits for a receiver, a piece at a time; drops it if it is too much.
+/// Measures what waits for a receiver here, a piece at a time; drops it if it is too much.
 pub(super) async fn step<S: Store>(
     engine: &Engine<S>,
     pair: Pair<'_>,
     now_ms: u64,
 ) -> Result<NextWake, Error> {
+    measure(engine, (pair.sender, pair.way()), Some(pair), now_ms).await
+}
+
+/// The same of a receiver on another server. It is never lost: deletions are remembered until it has them.
+pub(super) async fn step_of_remote<S: Store>(
+    engine: &Engine<S>,
+    (sender, way): (&Arc<Table>, Way),
+    now_ms: u64,
+) -> Result<NextWake, Error> {
+    measure(engine, (sender, way), None, now_ms).await
+}
+
+async fn measure<S: Store>(
+    engine: &Engine<S>,
+    (sender, way): (&Arc<Table>, Way),
+    pair: Option<Pair<'_>>,
+    now_ms: u64,
+) -> Result<NextWake, Error> {
     let idle = NextWake::default();
-    let Some(shard) = pair.sender.replication_log().and_then(|log| log.open_shards().next()) else {
+    let Some(shard) = sender.replication_log().and_then(|log| log.open_shards().next()) else {
         return Ok(idle);
     };
     let view = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
-    let way = pair.way();
     let Some((cursor, _)) = way.read(&view).await? else { return Ok(idle) };
     if cursor.is_lost() {
         return Ok(idle);
     }
     let at_ms = now_ms;
-    if is_lost(engine, (pair, shard), &view, &cursor, now_ms).await? {
+    if let Some(pair) = pair
+        && is_lost(engine, (pair, shard), &view, &cursor, now_ms).await?
+    {
         begin_anew(engine, way, Owed::Lost { at_ms }).await?;
         begin_anew(engine, way.back(), Owed::Lost { at_ms }).await?;
         return Ok(idle);
     }
     let read = LogRead {
-        id: log_of(pair.sender.id, shard.number),
+        id: log_of(sender.id, shard.number),
         after: engine.shipping().backlogs().passed(way.tables(), cursor.after(shard)),
         entries_max: MEASURED_ENTRIES_MAX,
         bytes_max: MEASURED_BYTES_MAX,
@@ -74,7 +95,12 @@ async fn is_lost<S: Store>(
         return Ok(true);
     }
     let since_ms = match cursor.owed {
-        Some(Owed::Backlog { at_ms } | Owed::Rejoined { at_ms } | Owed::Lost { at_ms }) => Some(at_ms),
+        Some(
+            Owed::Backlog { at_ms }
+            | Owed::Rejoined { at_ms }
+            | Owed::Lost { at_ms }
+            | Owed::Restored { at_ms },
+        ) => Some(at_ms),
         // A newcomer is not open to clients, so it has nothing that would be lost.
         None if cursor.pass.is_some() => None,
         None => {

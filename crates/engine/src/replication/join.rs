@@ -10,7 +10,7 @@
 use bytes::Bytes;
 use keywright_semantics::error::Error;
 
-use crate::catalogue::{Member, MemberStatus, OtherRows, Overrides, Replication, Table};
+use crate::catalogue::{Member, MemberStatus, OtherRows, Overrides, RemoteMember, Replication, Table};
 use crate::changes::replicated::{Cursor, Way};
 use crate::support::fault;
 use crate::support::layout::TableId;
@@ -56,7 +56,12 @@ pub(crate) fn join(
     }
     let Joining { now_ms, version, .. } = *joining;
     let mut group = source.replication.clone().unwrap_or_else(|| Replication::found(source, now_ms));
+    let remote: Vec<TableId> = source.remote.members.iter().map(RemoteMember::table).collect();
+    new.remote = source.remote.clone();
     write_cursors(new.id, &ids, rows, version)?;
+    for member in remote {
+        rows.put(Way { sender: new.id, receiver: member }.key(), Cursor::first().encode());
+    }
     group.members.push(Member {
         region: new.region.clone(),
         account: new.account.clone(),

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use keywright_semantics::error::Error;
 use keywright_store::{LogRead, Snapshot, Store};
 
-use super::{Table, disassociate, table_of};
-use crate::catalogue::{Member, MemberStatus, OtherRows, TableStatus};
+use super::{Table, disassociate, peers, table_of};
+use crate::catalogue::{Member, MemberStatus, OtherRows, RemoteMember, TableStatus};
 use crate::changes::replicated::Way;
 use crate::state::Engine;
 use crate::support::fault;
-use crate::support::layout::log_of;
+use crate::support::layout::{TableId, log_of};
 use crate::support::wake::NextWake;
 
 /// Ends what is due for a member, and for those that are filled from it.
@@ -85,7 +85,7 @@ async fn leave<S: Store>(
     if now_ms < own.until_ms {
         return Ok(NextWake { at_ms: Some(own.until_ms) });
     }
-    if has_unsent(engine, table).await? {
+    if has_unsent(engine, table).await? || peers::must_tell_of_end(engine, table) {
         return Ok(NextWake::default());
     }
     let leaver = table.id;
@@ -102,6 +102,7 @@ async fn leave<S: Store>(
     };
     engine.catalogue().change_all(&table.group_tables(), &[], || Ok(()), remove).await?;
     engine.shipping().forget(leaver);
+    engine.peering().forget(leaver);
     engine.verifications().forget(leaver);
     engine.links().forget(leaver);
     Ok(NextWake { at_ms: Some(now_ms) })
@@ -113,11 +114,15 @@ pub(crate) async fn has_unsent<S: Store>(engine: &Engine<S>, table: &Table) -> R
         return Ok(false);
     };
     let view = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
-    for member in table.replicas().filter(|member| member.receives()) {
-        if table_of(engine, member, &table.name).is_none() {
-            continue;
-        }
-        let Some((cursor, _)) = (Way { sender: table.id, receiver: member.table }).read(&view).await? else {
+    let here = table.replicas().filter(|member| member.receives());
+    let here = here.filter(|member| table_of(engine, member, &table.name).is_some());
+    // A region whose server is named no more is reached by nobody.
+    let remote = table.remote.members.iter().filter(|member| member.receives());
+    let remote = remote.filter(|member| engine.peers().owns(&member.region));
+    let receivers: Vec<TableId> =
+        here.map(|member| member.table).chain(remote.map(RemoteMember::table)).collect();
+    for receiver in receivers {
+        let Some((cursor, _)) = (Way { sender: table.id, receiver }).read(&view).await? else {
             return Ok(true);
         };
         if cursor.is_lost() {

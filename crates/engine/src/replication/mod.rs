@@ -12,6 +12,7 @@
 //! - `tombstones`: deletions are forgotten once no member can bring the item back.
 //! - `lost`, `rejoin`: a member that was lost is one again.
 //! - `verify`: members are compared, and repaired.
+//! - `peers`: members on other servers.
 //! - `status`, `overview`: how far each member's changes have come; `item`: an item with its version;
 //!   `deliver`: changes by hand, one by one.
 //!
@@ -28,6 +29,7 @@ mod members;
 mod overview;
 mod pair;
 mod pass;
+pub(crate) mod peers;
 mod rejoin;
 mod send;
 mod status;
@@ -47,10 +49,12 @@ pub(crate) use join::{Joining, join, members_of, rows_to_read};
 pub(crate) use members::has_unsent;
 pub use rejoin::{Rejoin, Rejoining};
 pub use status::{OwedPass, ReplicaStatus, ReplicationStatus};
+pub(crate) use tombstones::floor_of;
 pub use verify::LastVerification;
 pub(crate) use verify::step as verify;
 
 use crate::catalogue::{Member, Table};
+use crate::changes::replicated::Way;
 use crate::state::Engine;
 use crate::support::env::{AccountId, Namespace, Region};
 use crate::support::wake::NextWake;
@@ -81,9 +85,16 @@ pub(crate) async fn step<S: Store>(
         wake = wake.earlier(disassociate::step_of_inaccessible(engine, table, now_ms).await?);
         for member in group.others(table.id).filter(|member| member.receives()) {
             let Some(receiver) = table_of(engine, member, &table.name) else { continue };
+            if receiver.is_joining() && !peers::are_told(engine, table) {
+                continue;
+            }
             let pair = Pair { sender: table, receiver: &receiver };
             wake = wake.earlier(send_some(engine, pair, now_ms).await?);
             wake = wake.earlier(backlog::step(engine, pair, now_ms).await?);
+        }
+        for member in table.remote.members.iter().filter(|member| member.receives()) {
+            let way = Way { sender: table.id, receiver: member.table() };
+            wake = wake.earlier(backlog::step_of_remote(engine, (table, way), now_ms).await?);
         }
         wake = wake.earlier(members::step(engine, table, now_ms).await?);
         wake = wake.earlier(tombstones::step(engine, table, now_ms).await?);

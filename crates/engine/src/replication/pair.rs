@@ -34,6 +34,11 @@ impl Pair<'_> {
         Way { sender: self.sender.id, receiver: self.receiver.id }
     }
 
+    /// The sender's region and the receiver's.
+    pub(super) fn regions(&self) -> (&str, &str) {
+        (&self.sender.region, &self.receiver.region)
+    }
+
     pub(super) fn route(&self) -> Route<'_> {
         let Table { account, name, .. } = &**self.sender;
         let from = (self.sender.region.as_str(), self.sender.id);

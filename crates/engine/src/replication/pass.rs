@@ -33,17 +33,26 @@ pub(super) async fn send<S: Store>(
     if engine.links().is_cut(&pair.route(), engine.env().now_ms()) {
         return Ok(Piece::Held);
     }
-    let (sent, pass) = match &cursor.pass {
-        Some(Pass::Items { after }) => items(pair.sender.id, view, after.as_deref()).await?,
-        Some(Pass::Deleted { after }) => deleted(pair.sender.id, view, after.as_deref()).await?,
-        Some(Pass::Drain) | None => return Err(fault::internal()),
-    };
+    let (sent, pass) = next(pair.sender.id, view, cursor.pass.as_ref()).await?;
     let next = Cursor { pass: Some(pass), moves: cursor.moves + 1, ..cursor };
     let now_ms = engine.env().now_ms();
     Ok(match (Apply { engine, pair, row: &row, next: &next }).run(&sent, now_ms).await? {
         Applied::Done => Piece::More,
         Applied::Overtaken => Piece::At(now_ms.saturating_add(1)),
     })
+}
+
+/// The next rows of a pass, and where it is after them.
+pub(super) async fn next(
+    sender: TableId,
+    view: &impl Snapshot,
+    pass: Option<&Pass>,
+) -> Result<(Vec<Sent>, Pass), Error> {
+    match pass {
+        Some(Pass::Items { after }) => items(sender, view, after.as_deref()).await,
+        Some(Pass::Deleted { after }) => deleted(sender, view, after.as_deref()).await,
+        Some(Pass::Drain) | None => Err(fault::internal()),
+    }
 }
 
 /// The next rows of a space after this key within the table, and the last one's key if more follow.

@@ -18,13 +18,13 @@ use crate::changes::place_of;
 use crate::changes::replicated::{Cursor, Pass, Way};
 use crate::state::Engine;
 use crate::support::fault;
-use crate::support::layout::{self, Space, log_of};
+use crate::support::layout::{self, Space, TableId, log_of};
 use crate::support::links::{Arrival, Choice, Due, OnWay, Plan};
 use crate::support::version::Version;
 use crate::write::version_record::VersionRecord;
 
 /// Records that one piece reads, and their bytes.
-const READ_ENTRIES_MAX: usize = 1_000;
+pub(super) const READ_ENTRIES_MAX: usize = 1_000;
 const READ_BYTES_MAX: usize = 1024 * 1024;
 
 /// Sends the next piece.
@@ -47,7 +47,7 @@ pub(super) async fn send<S: Store>(engine: &Engine<S>, pair: Pair<'_>, now_ms: u
         Some(Pass::Drain) | None => {
             // While nothing can be sent, it is enough to know whether something waits.
             let most = if engine.links().is_cut(&pair.route(), now_ms) { 1 } else { READ_ENTRIES_MAX };
-            let changes = Changes::read((pair, shard), &view, &cursor, most).await?;
+            let changes = Changes::read((pair.sender.id, shard), &view, &cursor, most).await?;
             let Plan { arrivals, rest } = engine.links().plan(&pair.route(), &changes.on_way(), now_ms);
             let sending = Sending { engine, pair, view: &view, changes: &changes };
             match sending.run((cursor, row), &arrivals).await? {
@@ -71,7 +71,7 @@ pub(super) async fn send_chosen<S: Store>(
     if matches!(cursor.pass, Some(Pass::Items { .. } | Pass::Deleted { .. })) {
         return Ok((Applied::Done, 0));
     }
-    let changes = Changes::read((pair, shard), &view, &cursor, READ_ENTRIES_MAX).await?;
+    let changes = Changes::read((pair.sender.id, shard), &view, &cursor, READ_ENTRIES_MAX).await?;
     let arrivals = engine.links().deliver(&pair.route(), &changes.on_way(), choice);
     let count = arrivals.iter().map(|arrival| arrival.entries.len()).sum();
     let sending = Sending { engine, pair, view: &view, changes: &changes };
@@ -82,10 +82,10 @@ pub(super) async fn send_chosen<S: Store>(
 }
 
 /// Writes the missing cursor of a way: everything is to be sent. In a copy of a store all are missing.
-async fn owe<S: Store>(engine: &Engine<S>, way: Way, version: u64) -> Result<(), Error> {
+pub(super) async fn owe<S: Store>(engine: &Engine<S>, way: Way, version: u64) -> Result<(), Error> {
     let key = way.key();
     let owe = |tables: &mut [Table], rows: &mut OtherRows| {
-        let is_member = |table: &Table| table.replicas().any(|member| member.table == way.receiver);
+        let is_member = |table: &Table| table.receivers().any(|receiver| receiver == way.receiver);
         if rows.found(0).is_none() && tables.iter().any(is_member) {
             rows.put(key.clone(), Cursor::owing(version).encode());
         }
@@ -96,21 +96,21 @@ async fn owe<S: Store>(engine: &Engine<S>, way: Way, version: u64) -> Result<(),
 }
 
 /// The next changes of a log.
-struct Changes {
-    records: Vec<(LogPosition, VersionRecord)>,
+pub(super) struct Changes {
+    pub records: Vec<(LogPosition, VersionRecord)>,
     /// Whether the log ends with them.
-    is_whole: bool,
+    pub is_whole: bool,
 }
 
 impl Changes {
-    async fn read(
-        (pair, shard): (Pair<'_>, &Shard),
+    pub(super) async fn read(
+        (sender, shard): (TableId, &Shard),
         view: &impl Snapshot,
         cursor: &Cursor,
         most: usize,
     ) -> Result<Self, Error> {
         let read = LogRead {
-            id: log_of(pair.sender.id, shard.number),
+            id: log_of(sender, shard.number),
             after: cursor.after(shard),
             entries_max: most,
             bytes_max: READ_BYTES_MAX,
@@ -197,25 +197,26 @@ impl<S: Store> Sending<'_, S> {
             changed.entry(record.within.clone()).or_insert_with(|| record.before.clone());
             made_ms = made_ms.max(record.at.ms());
         }
-        Ok((read_rows(self.pair, self.view, changed).await?, made_ms))
+        let Pair { sender, receiver } = self.pair;
+        Ok((read_rows((sender.id, &receiver.region), self.view, changed).await?, made_ms))
     }
 }
 
 /// The items as they are now, except those that the receiver wrote last itself.
-async fn read_rows(
-    pair: Pair<'_>,
+pub(super) async fn read_rows(
+    (sender, receiver): (TableId, &str),
     view: &impl Snapshot,
     changed: BTreeMap<Bytes, Version>,
 ) -> Result<Vec<Sent>, Error> {
     let key = |within: &Bytes| {
-        let mut key = layout::table_prefix(Space::Items, pair.sender.id);
+        let mut key = layout::table_prefix(Space::Items, sender);
         key.extend_from_slice(within);
         Bytes::from(key)
     };
     let keys: Vec<Bytes> = changed.keys().map(key).collect();
     let items = view.get_many(&keys).await.map_err(|error| fault::storage(&error))?;
-    let sent = pass::with_versions(pair.sender.id, view, keys.into_iter().zip(items)).await?;
-    let is_foreign = |one: &Sent| one.incoming.version.region != pair.receiver.region;
+    let sent = pass::with_versions(sender, view, keys.into_iter().zip(items)).await?;
+    let is_foreign = |one: &Sent| one.incoming.version.region != receiver;
     let with_replaced = |(one, replaced): (Option<Sent>, Version)| {
         // Without version and item, the deletion was so long ago that all have it.
         let one = one.filter(is_foreign)?;

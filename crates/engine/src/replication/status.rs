@@ -36,6 +36,10 @@ pub struct ReplicaStatus {
     pub owed: Option<OwedPass>,
     /// What was sent since the server started.
     pub figures: ShippingFigures,
+    /// Whether another server owns it.
+    pub is_remote: bool,
+    /// Why nothing reaches it now, if another server owns it.
+    pub last_error: Option<String>,
 }
 
 impl ReplicaStatus {
@@ -77,6 +81,12 @@ impl<S: Store> Engine<S> {
         for member in group.others(table.id).filter(|member| table_of(self, member, name).is_some()) {
             let way = Way { sender: table.id, receiver: member.table };
             replicas.push(status(self, &view, (&table, &member.region), way).await?);
+        }
+        for member in &table.remote.members {
+            let way = Way { sender: table.id, receiver: member.table() };
+            let shown = status(self, &view, (&table, &member.region), way).await?;
+            let last_error = self.peering().last_fault(way.tables(), &member.region);
+            replicas.push(ReplicaStatus { is_remote: true, last_error, ..shown });
         }
         let (conflicts, last_conflicts) = self.shipping().conflicts(table.id);
         let mut last_verification = None;
@@ -121,5 +131,7 @@ async fn status<S: Store>(
         owed: cursor.as_ref().and_then(|cursor| cursor.owed),
         is_filled: cursor.is_none_or(|cursor| cursor.pass.is_some()),
         figures: engine.shipping().figures((way.sender, way.receiver)),
+        is_remote: false,
+        last_error: None,
     })
 }

@@ -13,8 +13,9 @@ use keywright_semantics::error::Error;
 use keywright_semantics::limits::TOMBSTONE_RETENTION_MS;
 use keywright_store::{CommitError, KeyRange, LogRead, Snapshot, Store, Transaction};
 
+use super::peers::speaker;
 use super::{Table, table_of};
-use crate::catalogue::{Begun, TableGuard};
+use crate::catalogue::{Begun, RemoteMember, TableGuard};
 use crate::changes::replicated::{Cursor, Way};
 use crate::state::Engine;
 use crate::state::shipping::Round;
@@ -32,6 +33,10 @@ const ROUND_MS: u64 = 10 * 60_000;
 const PIECE: Budget = Budget { rows_max: 256, bytes_max: 256 * 1024 };
 /// How far the clocks of processes over one store may be apart.
 const CLOCKS_APART_MS: u64 = 60_000;
+/// The same of servers: signatures of one that is further away are refused.
+const PEER_CLOCKS_APART_MS: u64 = 5 * 60_000;
+/// How old the word of another server may be, of how far it has sent its changes.
+const PEER_FLOOR_MS_MAX: u64 = 10 * 60_000;
 
 /// Does the next round, or forgets some deletions that a round has found stable.
 pub(super) async fn step<S: Store>(
@@ -44,11 +49,14 @@ pub(super) async fn step<S: Store>(
     if now_ms < next_ms {
         return Ok(NextWake { at_ms: Some(next_ms) });
     }
-    let members = table.group_tables();
+    let mut members = table.group_tables();
+    members.extend(table.remote.members.iter().map(RemoteMember::table));
     let floor = sent_before(engine, table, now_ms, &members).await?;
+    let (of_peers, begun_there) = sent_by_peers(engine, table, now_ms);
+    let floor = floor.min(of_peers);
     // Above everything that was committed, or read to be sent, when the floor was.
-    let begun = engine.stamps().beginning(now_ms);
-    let stable = last.filter(|last| floor > margin(engine, last.begun)).map(|last| last.floor);
+    let begun = engine.stamps().beginning(now_ms).max(begun_there);
+    let stable = last.filter(|last| floor > margin(engine, table, last.begun)).map(|last| last.floor);
     let kept = Stamp::first_of(now_ms.saturating_sub(TOMBSTONE_RETENTION_MS));
     let until = until(engine, stable.map(|stable| stable.min(kept)), now_ms);
     if let Some(until) = until
@@ -65,8 +73,41 @@ pub(super) async fn step<S: Store>(
 }
 
 /// A stamp above all that a round has seen drawn.
-fn margin<S: Store>(engine: &Engine<S>, begun: Stamp) -> Stamp {
-    if engine.is_shared() { Stamp::first_of(begun.ms().saturating_add(CLOCKS_APART_MS)) } else { begun }
+fn margin<S: Store>(engine: &Engine<S>, table: &Table, begun: Stamp) -> Stamp {
+    let of_processes = if engine.is_shared() { CLOCKS_APART_MS } else { 0 };
+    let of_peers = if table.remote.members.is_empty() { 0 } else { PEER_FLOOR_MS_MAX + PEER_CLOCKS_APART_MS };
+    match of_processes + of_peers {
+        0 => begun,
+        margin_ms => Stamp::first_of(begun.ms().saturating_add(margin_ms)),
+    }
+}
+
+/// Everything below the first stamp, of members of other servers, was sent by them; everything that they had
+/// written when they said so is below the second. Both are as they last said: the margin makes up for that.
+fn sent_by_peers<S: Store>(engine: &Engine<S>, table: &Table, now_ms: u64) -> (Stamp, Stamp) {
+    let Some(speaker) = speaker(engine, table) else { return (Stamp::default(), Stamp::default()) };
+    let (mut floor, mut begun) = (Stamp::first_of(u64::MAX), Stamp::default());
+    for member in &table.remote.members {
+        let known = engine.peering().contact((speaker, member.table())).floor;
+        let fresh = known.filter(|known| now_ms <= known.at_ms.saturating_add(PEER_FLOOR_MS_MAX));
+        let Some(known) = fresh else { return (Stamp::default(), Stamp::default()) };
+        floor = floor.min(known.floor);
+        begun = begun.max(known.begun);
+    }
+    (floor, begun)
+}
+
+/// What was written to the tables of a group here below the first stamp was sent to all members; everything
+/// that was written so far is below the second.
+pub(crate) async fn floor_of<S: Store>(
+    engine: &Engine<S>,
+    table: &Table,
+    now_ms: u64,
+) -> Result<(Stamp, Stamp), Error> {
+    let mut members = table.group_tables();
+    members.extend(table.remote.members.iter().map(RemoteMember::table));
+    let floor = sent_before(engine, table, now_ms, &members).await?;
+    Ok((floor, engine.stamps().beginning(now_ms)))
 }
 
 #[cfg(not(test))]
@@ -98,8 +139,10 @@ pub(super) async fn sent_before<S: Store>(
             return Ok(Stamp::default());
         };
         let others = members.iter().filter(|member| member.table != sender.table && member.receives());
-        for receiver in others.filter(|member| receivers.contains(&member.table)) {
-            let way = Way { sender: sender.table, receiver: receiver.table };
+        let remote = table.remote.members.iter().filter(|member| member.receives());
+        let others = others.map(|member| member.table).chain(remote.map(RemoteMember::table));
+        for receiver in others.filter(|receiver| receivers.contains(receiver)) {
+            let way = Way { sender: sender.table, receiver };
             let cursor = way.read(&view).await?.map(|(cursor, _)| cursor);
             if cursor.as_ref().is_some_and(Cursor::is_lost) {
                 continue;

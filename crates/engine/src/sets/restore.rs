@@ -18,7 +18,7 @@ use keywright_store::{CommitError, Store, Transaction as _};
 use super::rows::{self, Progress, RestoreRow, Stored as _};
 use super::{EXPIRY_MS, RENEWED_WITHIN_MS};
 use crate::catalogue::{
-    Destinations, Filling, History, IndexStatus, NewName, OtherRows, Policies, StreamState, Table,
+    Destinations, Filling, History, IndexStatus, NewName, OtherRows, Policies, Remote, StreamState, Table,
     TableStatus, TtlState, owner, read_settings,
 };
 use crate::history::as_of::OldItem;
@@ -400,6 +400,7 @@ fn renamed(source: Table, place: &Namespace, new: NewName<'_>, (id, now_ms): (Ta
         replicates_settings: false,
         policies: Policies::default(),
         replication: None,
+        remote: Remote::default(),
         has_old_versions: false,
         // They may speak of the source alone.
         later: Vec::new(),

@@ -12,6 +12,7 @@ pub(crate) mod keeping;
 mod load_pace;
 pub(crate) mod members;
 pub(crate) mod next_expiry;
+pub(crate) mod peering;
 pub(crate) mod purge_progress;
 pub(crate) mod recount;
 pub(crate) mod scaling_schedule;
@@ -46,6 +47,7 @@ use crate::support::latch::Latches;
 use crate::support::layout::{IndexId, TableId};
 use crate::support::links::Links;
 use crate::support::observer::Observer;
+use crate::support::peers::Peers;
 use branching::Branching;
 use due::DueWork;
 use insights::Observed;
@@ -53,6 +55,7 @@ use keeping::Keeping;
 use load_pace::LoadPace;
 use members::Members;
 use next_expiry::NextExpiry;
+use peering::Peering;
 use purge_progress::PurgeProgress;
 use recount::Recounting;
 use scaling_schedule::ScalingSchedule;
@@ -112,6 +115,7 @@ struct Shared<S: Store> {
     latches: Arc<Latches>,
     shard_loads: ShardLoads,
     shipping: Shipping,
+    peering: Peering,
     verifications: Verifications,
     trim_times: TrimTimes,
     next_expiry: NextExpiry,
@@ -163,6 +167,7 @@ impl<S: Store> Engine<S> {
             latches,
             shard_loads: ShardLoads::default(),
             shipping: Shipping::default(),
+            peering: Peering::default(),
             verifications: Verifications::default(),
             trim_times: TrimTimes::default(),
             next_expiry: if is_shared { NextExpiry::shared() } else { NextExpiry::default() },
@@ -382,6 +387,16 @@ impl<S: Store> Engine<S> {
     /// When this process opened the database.
     pub(crate) fn opened_ms(&self) -> u64 {
         self.shared.opened_ms
+    }
+
+    /// The servers that own other regions.
+    pub(crate) fn peers(&self) -> &dyn Peers {
+        &*self.shared.config.peers
+    }
+
+    /// What is known of contacts with them.
+    pub(crate) fn peering(&self) -> &Peering {
+        &self.shared.peering
     }
 
     /// What is simulated on the way from region to region.

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use keywright_semantics::codec::EncodedItem;
 use keywright_semantics::limits::REPLICATION_CONFLICTS_KEPT_MAX;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 
 use super::backlogs::Backlogs;
 use crate::support::layout::TableId;
@@ -54,6 +54,8 @@ struct Looks {
     is_wanted: bool,
     /// The links at the last look, by how often their rules were replaced.
     links: u64,
+    /// How often something was noted.
+    noted: u64,
 }
 
 /// The round of the collection of deleted items.
@@ -90,6 +92,8 @@ pub(crate) struct Shipping {
     backlogs: Mutex<Backlogs>,
     /// Wakes the worker.
     wanted: Notify,
+    /// Wakes those who send to other servers.
+    noted: watch::Sender<u64>,
 }
 
 impl Shipping {
@@ -104,13 +108,31 @@ impl Shipping {
 
     /// Notes that a table has changes for its replicas.
     pub(crate) fn note(&self, table: TableId) {
-        self.state().looks.entry(table).or_default().is_wanted = true;
-        self.wanted.notify_one();
+        {
+            let mut state = self.state();
+            let looks = state.looks.entry(table).or_default();
+            looks.is_wanted = true;
+            looks.noted = looks.noted.wrapping_add(1);
+        }
+        self.wake();
     }
 
     /// Wakes the worker, for other work on replicas.
     pub(crate) fn wake(&self) {
         self.wanted.notify_one();
+        if self.noted.receiver_count() > 0 {
+            self.noted.send_modify(|count| *count = count.wrapping_add(1));
+        }
+    }
+
+    /// Says when something is noted, for those who send to other servers.
+    pub(crate) fn follow(&self) -> watch::Receiver<u64> {
+        self.noted.subscribe()
+    }
+
+    /// How often changes of a table were noted.
+    pub(crate) fn noted(&self, table: TableId) -> u64 {
+        self.state().looks.get(&table).map_or(0, |looks| looks.noted)
     }
 
     /// Waits until a change is noted.
@@ -131,7 +153,7 @@ impl Shipping {
         if !looks.is_wanted && now_ms < looks.next_ms && looks.links == links {
             return Err(looks.next_ms);
         }
-        *looks = Looks { next_ms, is_wanted: false, links };
+        *looks = Looks { next_ms, is_wanted: false, links, noted: looks.noted };
         Ok(())
     }
 

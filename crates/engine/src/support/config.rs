@@ -10,6 +10,7 @@ use crate::support::image_memory::ImageMemory;
 use crate::support::lane::Lane;
 use crate::support::links::Links;
 use crate::support::observer::{Observer, Unobserved};
+use crate::support::peers::{NoPeers, Peers};
 use crate::support::throughput::ThroughputConfig;
 
 /// Definitions of all tables of all accounts and regions: some 30,000 plain tables, or 600 with every index
@@ -118,6 +119,8 @@ pub struct EngineConfig {
     pub lane: Arc<Lane>,
     /// What is simulated on the way from region to region.
     pub links: Arc<Links>,
+    /// The servers that own other regions.
+    pub peers: Arc<dyn Peers>,
     /// Memory for the images of large items that are being written.
     pub images: Arc<ImageMemory>,
     /// Receives what requests consume.
@@ -153,6 +156,7 @@ impl Default for EngineConfig {
             strict_metrics: false,
             lane: Arc::default(),
             links: Arc::default(),
+            peers: Arc::new(NoPeers),
             images: Arc::default(),
             observer: Arc::new(Unobserved),
             throughput: ThroughputConfig::default(),

@@ -13,6 +13,7 @@ pub(crate) mod links;
 pub(crate) mod member_row;
 pub(crate) mod meter;
 pub(crate) mod observer;
+pub(crate) mod peers;
 pub(crate) mod rows;
 pub(crate) mod simulation;
 pub(crate) mod stamp;

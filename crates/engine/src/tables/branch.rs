@@ -9,7 +9,7 @@ use keywright_semantics::error::Error;
 use keywright_store::{CommitError, Store, Transaction};
 
 use crate::catalogue::{
-    Begun, Destinations, Dropped, History, IndexStatus, Naming, Policies, Rest, StreamState, Table,
+    Begun, Destinations, Dropped, History, IndexStatus, Naming, Policies, Remote, Rest, StreamState, Table,
     TableGuard, TableStatus, record_bytes,
 };
 use crate::state::Engine;
@@ -195,6 +195,7 @@ fn without_logs(table: Table) -> Table {
         next_shard: 1,
         destinations: Destinations::default(),
         replication: None,
+        remote: Remote::default(),
         has_old_versions: false,
         ..table
     }

@@ -20,8 +20,8 @@ use super::policies;
 use super::tags::check_throttle_tag;
 use crate::catalogue::{
     ClassState, Destinations, EncryptionState, History, IndexState, IndexStatus, ModeChanges, NewName,
-    OnDemandLimits, Policies, RECOVERY_PERIOD_DAYS, Seen, StreamState, Table, TableStatus, Throughput,
-    TtlState, Warm,
+    OnDemandLimits, Policies, RECOVERY_PERIOD_DAYS, Remote, Seen, StreamState, Table, TableStatus,
+    Throughput, TtlState, Warm,
 };
 use crate::state::Engine;
 use crate::streams;
@@ -233,6 +233,7 @@ pub(crate) fn new_table(namespace: &Namespace, request: &CreateTable, id: TableI
         replicates_settings: false,
         policies: Policies::default(),
         replication: None,
+        remote: Remote::default(),
         has_old_versions: false,
         later: Vec::new(),
         seen: Seen::default(),

@@ -21,8 +21,8 @@ use keywright_store::Store;
 
 use crate::catalogue::names::{index_status_name, key_schema, status_name};
 use crate::catalogue::{
-    Backfill, EncryptionState, Filling, IndexState, IndexStatus, Member, MemberStatus, OnDemandLimits, Table,
-    TableStatus, Throughput, Warm,
+    Backfill, EncryptionState, Filling, IndexState, IndexStatus, Member, MemberStatus, OnDemandLimits,
+    RemoteMember, Table, TableStatus, Throughput, Warm,
 };
 use crate::state::Engine;
 use crate::state::stats::{Counted, Stats};
@@ -129,7 +129,8 @@ fn settings_replication(table: &Table) -> Option<GlobalTableSettingsReplicationM
 
 /// The other members of a table's group, in the order in which they joined, with what they set differently.
 fn replicas(table: &Table, view: View<'_>) -> Vec<ReplicaDescription> {
-    let shown = table.replicas().filter(|member| member.shown_from_ms <= view.now_ms);
+    let remote: Vec<Member> = table.remote.members.iter().map(RemoteMember::as_member).collect();
+    let shown = table.replicas().chain(&remote).filter(|member| member.shown_from_ms <= view.now_ms);
     shown.map(|member| replica(table, member, inaccessible(table, member, view))).collect()
 }
 

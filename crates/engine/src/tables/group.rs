@@ -9,7 +9,7 @@ use keywright_semantics::error::{Error, ErrorKind};
 use keywright_semantics::messages::global as messages;
 use keywright_store::Store;
 
-use crate::catalogue::{Member, MemberStatus, OtherRows, Table, TableStatus};
+use crate::catalogue::{Member, MemberStatus, OtherRows, RemoteMember, Table, TableStatus};
 use crate::replication::{has_unsent, members_of};
 use crate::state::Engine;
 use crate::streams;
@@ -48,19 +48,18 @@ fn is_group(tables: &[Table], ids: &[TableId]) -> bool {
 
 /// Refuses a change of a table while a member of its group is added, changed or removed.
 pub(super) fn check_group_settled(table: &Table) -> Result<(), Error> {
-    match &table.replication {
-        Some(group) if group.is_changing() => Err(in_use(messages::REPLICA_CHANGES.to_owned())),
-        _ => Ok(()),
+    if table.is_group_changing() {
+        return Err(in_use(messages::REPLICA_CHANGES.to_owned()));
     }
+    Ok(())
 }
 
 /// Refuses to change the time to live of a group while a replica is added: it reaches all members.
 pub(super) fn check_nothing_joins(table: &Table) -> Result<(), Error> {
     let joining = table.replicas().find(|member| member.status == MemberStatus::Creating);
-    match joining {
-        Some(member) => Err(Error::validation(messages::being_added(&table.name, &member.region))),
-        None => Ok(()),
-    }
+    let remote = table.remote.members.iter().find(|member| member.status == MemberStatus::Creating);
+    let region = joining.map(|member| &member.region).or(remote.map(|member| &member.region));
+    region.map_or(Ok(()), |region| Err(Error::validation(messages::being_added(&table.name, region))))
 }
 
 /// Refuses the removal of a member that others were filled from, for some time after they were.
@@ -69,15 +68,17 @@ pub(super) fn check_no_source<S: Store>(engine: &Engine<S>, leaver: &Table) -> R
     let is_recent = |member: &&Member| {
         member.source == Some(leaver.id) && now_ms < member.since_ms.saturating_add(held_ms)
     };
-    match leaver.replicas().find(is_recent) {
-        Some(_) => Err(Error::validation(messages::SOURCE_REGION)),
-        None => Ok(()),
-    }
+    let is_recent_remote = |member: &RemoteMember| {
+        member.source.as_ref() == Some(&leaver.public_id) && now_ms < member.since_ms.saturating_add(held_ms)
+    };
+    let is_source = leaver.replicas().any(|member| is_recent(&member))
+        || leaver.remote.members.iter().any(is_recent_remote);
+    if is_source { Err(Error::validation(messages::SOURCE_REGION)) } else { Ok(()) }
 }
 
 /// Refuses the removal of the last other replica while the one that remains lacks some of its writes.
 pub(super) async fn check_all_replicated<S: Store>(engine: &Engine<S>, leaver: &Table) -> Result<(), Error> {
-    if leaver.replicas().count() != 1 || !has_unsent(engine, leaver).await? {
+    if leaver.replicas().count() + leaver.remote.members.len() != 1 || !has_unsent(engine, leaver).await? {
         return Ok(());
     }
     Err(Error::validation(messages::writes_not_replicated(&leaver.name, &leaver.region)))

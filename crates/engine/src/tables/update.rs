@@ -150,7 +150,7 @@ fn for_replicas(request: &UpdateTable) -> UpdateTable {
 
 /// Refuses what a table with replicas cannot do.
 fn check_in_group(table: &Table, request: &UpdateTable) -> Result<(), Error> {
-    if table.replicas().next().is_none() {
+    if table.replicas().next().is_none() && table.remote.members.is_empty() {
         return Ok(());
     }
     if request.settings_replication.is_some_and(|mode| mode != table.replicates_settings) {

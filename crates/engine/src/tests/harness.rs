@@ -48,7 +48,7 @@ pub(crate) const TABLE: &str = "t";
 #[derive(Default)]
 pub(crate) struct TestEnv {
     pub now_ms: AtomicU64,
-    random: AtomicU64,
+    pub random: AtomicU64,
 }
 
 impl Env for TestEnv {

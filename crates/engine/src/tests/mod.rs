@@ -31,6 +31,7 @@ mod pages;
 mod partiql;
 mod partiql_reads;
 mod partiql_transactions;
+mod peers;
 mod principals;
 mod records;
 mod replicas;

@@ -302,3 +302,63 @@ pub fn too_many_class_changes(region: &str) -> String {
         "Limit exceeded for replica in {region}. Updates to TableClass are limited to 2 times in 30 day(s)"
     )
 }
+
+/// A setting of a member that another server owns. No text of the service: it has no servers.
+pub fn on_another_server(region: &str) -> String {
+    format!(
+        "Region {region} is owned by another Keywright server. A replica there is created without settings of its \
+         own, and changed by requests to that server."
+    )
+}
+
+/// A table that another server does not take, or that must not be sent to it.
+pub fn not_among_tables(table: &str, region: &str) -> String {
+    format!(
+        "Table {table} is not among the tables that the settings of the peer for region {region} name: add it to \
+         tables in [[peer]] on both servers."
+    )
+}
+
+/// A member cannot be made or removed now.
+pub fn peer_unreachable(region: &str, cause: &str) -> String {
+    format!("The Keywright server of region {region} cannot be asked: {cause}. Nothing was changed.")
+}
+
+/// A member of a group whose members are on several servers cannot leave with its data.
+pub fn disassociated_from_server(table: &str, region: &str) -> String {
+    format!(
+        "Table {table} has a replica in region {region}, which another Keywright server owns: it cannot be \
+         disassociated. Delete replicas instead."
+    )
+}
+
+/// A replica on another server with a key of the account's own.
+pub const REMOTE_KEY: &str = "A table that is encrypted with a customer managed key cannot have replicas on other \
+                              Keywright servers.";
+
+/// A member of a group is in a region that the joining server does not know.
+pub fn unknown_peer(region: &str) -> String {
+    format!("The group has a replica in region {region}, for which the server to be joined has no [[peer]].")
+}
+
+/// The settings of a table come from a release that is not understood.
+pub const UNKNOWN_SETTINGS: &str =
+    "The settings of the table are of a release that this server does not know.";
+
+/// A server speaks for a region that its key does not stand for.
+pub fn not_of_peer(region: &str) -> String {
+    format!("No [[peer]] for region {region} has the key that signed the request.")
+}
+
+/// A server was asked for a region that it does not own.
+pub fn not_of_this_server(region: &str) -> String {
+    format!("Region {region} is not owned by the Keywright server that was asked: see its [[peer]].")
+}
+
+/// A request is signed for a region that another server owns.
+pub fn owned_elsewhere(region: &str) -> String {
+    format!(
+        "Region {region} is owned by another Keywright server, which [[peer]] names: send requests for it to that \
+         server."
+    )
+}

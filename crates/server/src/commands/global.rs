@@ -109,7 +109,10 @@ fn table(table: &Json) -> Vec<String> {
     let conflicts = counted(number(table, "conflicts"), "lost change");
     let mut lines = vec![format!("{} in {}  {conflicts}", text(table, "table"), text(table, "region"))];
     let replicas = table.get("replicas").map(Json::elements).unwrap_or_default();
-    lines.extend(replicas.iter().map(replica));
+    lines.extend(replicas.iter().flat_map(|one| {
+        let error = one.str_at("error").map(|_| format!("        NOT REACHED: {}", text(one, "error")));
+        std::iter::once(replica(one)).chain(error)
+    }));
     lines.extend(table.get("verified").map(verified));
     lines
 }
@@ -124,6 +127,7 @@ fn replica(replica: &Json) -> String {
     if let Some(at_ms) = replica.get("lost").and_then(Json::as_u64) {
         return format!("    to {region}: lost since {}: it has to rejoin", timestamp::of(at_ms));
     }
+    let place = if replica.get("remote") == Some(&Json::Bool(true)) { " on another server" } else { "" };
     let state = match (is_filling, number(replica, "backlog")) {
         (true, _) => format!("is being filled{why}"),
         (false, 0) => "has everything".to_owned(),
@@ -134,7 +138,7 @@ fn replica(replica: &Json) -> String {
     };
     let (sent, latency) = (number(replica, "sent"), seconds(number(replica, "latency")));
     let last = if sent == 0 { String::new() } else { format!("; {sent} sent, the last took {latency}") };
-    format!("    to {region}: {state}{last}")
+    format!("    to {region}{place}: {state}{last}")
 }
 
 /// The last verification as a line for people.
@@ -175,7 +179,7 @@ mod tests {
         let lines = shown(
             r#"{"table": "T", "region": "us-east-1", "conflicts": 1, "replicas": [
             {"region": "eu-west-1", "backlog": 2, "waits": 1500, "sent": 3, "latency": 12, "filling": false},
-            {"region": "eu-west-2", "backlog": 0, "sent": 0, "filling": false},
+            {"region": "eu-west-2", "backlog": 0, "sent": 0, "filling": false, "remote": true, "error": "no"},
             {"region": "eu-west-3", "backlog": 0, "sent": 0, "filling": true}]}"#,
         );
         assert_eq!(
@@ -183,7 +187,8 @@ mod tests {
             [
                 "T in us-east-1  1 lost change",
                 "    to eu-west-1: lacks 2 changes, the oldest for 1.500 s; 3 sent, the last took 0.012 s",
-                "    to eu-west-2: has everything",
+                "    to eu-west-2 on another server: has everything",
+                "        NOT REACHED: no",
                 "    to eu-west-3: is being filled",
             ]
         );

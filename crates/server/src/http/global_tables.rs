@@ -63,7 +63,7 @@ fn item_of(wanted: &Json) -> Option<Question> {
 
 /// Said of a table without replicas.
 pub(super) fn no_replicas(table: &str) -> String {
-    format!("The table {table} has no replicas")
+    format!("The table {table} has no replicas on this server")
 }
 
 /// The body of a response: tables, and how far their changes have come.
@@ -105,6 +105,7 @@ fn replica_of(replica: &ReplicaStatus, now_ms: u64) -> Json {
         Some(OwedPass::Backlog { at_ms }) => Some(("dropped", at_ms)),
         Some(OwedPass::Lost { at_ms }) => Some(("lost", at_ms)),
         Some(OwedPass::Rejoined { at_ms }) => Some(("rejoined", at_ms)),
+        Some(OwedPass::Restored { at_ms }) => Some(("restored", at_ms)),
         None => None,
     };
     if let Some((name, at_ms)) = owed {
@@ -112,6 +113,12 @@ fn replica_of(replica: &ReplicaStatus, now_ms: u64) -> Json {
     }
     if let Some(oldest_ms) = replica.oldest_ms {
         shown.set("waits", Json::number(now_ms.saturating_sub(oldest_ms)));
+    }
+    if replica.is_remote {
+        shown.set("remote", Json::Bool(true));
+    }
+    if let Some(error) = &replica.last_error {
+        shown.set("error", Json::text(error));
     }
     if replica.figures.sent > 0 {
         shown.set("last", Json::number(replica.figures.last_ms));

@@ -22,6 +22,7 @@ use crate::catalogue::history::History;
 use crate::catalogue::insights::Insights;
 use crate::catalogue::policies::{Governed, Policies, StoredPolicy};
 use crate::catalogue::refused::RefusedTable;
+use crate::catalogue::remote::Remote;
 use crate::catalogue::replicas::Replication;
 use crate::catalogue::stored::BillingModeRecord;
 use crate::catalogue::table::{
@@ -57,6 +58,7 @@ enum Tag {
     RemovedPolicies,
     KeyChange,
     SettingsReplication,
+    Remote,
 }
 
 impl Tag {
@@ -85,6 +87,7 @@ impl Tag {
         Self::RemovedPolicies,
         Self::KeyChange,
         Self::SettingsReplication,
+        Self::Remote,
     ];
 
     /// The stored number: never renumber.
@@ -113,6 +116,7 @@ impl Tag {
             Self::RemovedPolicies => 38,
             Self::KeyChange => 39,
             Self::SettingsReplication => 40,
+            Self::Remote => 41,
         }
     }
 
@@ -130,7 +134,8 @@ impl Tag {
             | Self::Policies
             | Self::Replicas
             | Self::Filling
-            | Self::Destinations => true,
+            | Self::Destinations
+            | Self::Remote => true,
             Self::Class
             | Self::Encryption
             | Self::Tags
@@ -334,6 +339,7 @@ fn add_others(table: &Table, written: &mut Written) {
         logs: ReplicationLogRecord::of_replicas(&table.logs),
     };
     written.add_unless(&OfReplicas::default(), Tag::Replicas, &replicas);
+    written.add_unless(&Remote::default(), Tag::Remote, &table.remote);
 }
 
 /// The sections of a record while it is read.
@@ -362,6 +368,7 @@ struct Parts {
     removed_policies: BTreeMap<Governed, u64>,
     destinations: OfDestinations,
     replicas: OfReplicas,
+    remote: Remote,
 }
 
 impl Parts {
@@ -390,6 +397,7 @@ impl Parts {
             Tag::RemovedPolicies => self.removed_policies = whole(bytes)?,
             Tag::Destinations => self.destinations = whole(bytes)?,
             Tag::Replicas => self.replicas = whole(bytes)?,
+            Tag::Remote => self.remote = whole(bytes)?,
         }
         Ok(())
     }
@@ -477,6 +485,7 @@ pub(super) fn decode(version: u64, bytes: &[u8]) -> Result<Table, RecordFault> {
         bulk_put: parts.bulk_put,
         policies: Policies { in_force: parts.policies, removed: parts.removed_policies },
         replication: parts.replicas.group,
+        remote: parts.remote,
         has_old_versions: parts.replicas.has_old_versions,
         later,
         seen: Seen::default(),

@@ -15,6 +15,7 @@ use crate::catalogue::change_log::{Purpose, StreamRecord, StreamState, StreamTer
 use crate::catalogue::destination::Destinations;
 use crate::catalogue::history::History;
 use crate::catalogue::policies::Policies;
+use crate::catalogue::remote::Remote;
 use crate::catalogue::rows::record_version;
 use crate::catalogue::shards::NewLog;
 use crate::catalogue::stored::BillingModeRecord;
@@ -254,6 +255,7 @@ impl From<TableRecord> for Table {
             replicates_settings: false,
             policies: Policies::default(),
             replication: None,
+            remote: Remote::default(),
             has_old_versions: false,
             later: Vec::new(),
             seen: Seen::default(),

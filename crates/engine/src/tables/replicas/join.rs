@@ -173,7 +173,7 @@ fn regions_of(table: &Table) -> Vec<&str> {
 }
 
 /// Checks that a table can be the source of a new replica now.
-fn check_source(source: &Table) -> Result<(), Error> {
+pub(super) fn check_source(source: &Table) -> Result<(), Error> {
     check_group_settled(source)?;
     match source.status {
         TableStatus::Active => {}
@@ -195,7 +195,7 @@ fn check_source(source: &Table) -> Result<(), Error> {
 }
 
 /// Checks that something scales the write units of a provisioned table: each replica repeats all writes.
-fn check_scaled(source: &Table, scaled: &ScaledWrites) -> Result<(), Error> {
+pub(super) fn check_scaled(source: &Table, scaled: &ScaledWrites) -> Result<(), Error> {
     if source.billing == BillingMode::PayPerRequest {
         return Ok(());
     }
@@ -210,7 +210,7 @@ fn check_scaled(source: &Table, scaled: &ScaledWrites) -> Result<(), Error> {
 }
 
 /// Enables a stream if the table has none: replication needs one. Its view is that of the replicas' streams.
-fn stream_for_replicas(
+pub(super) fn stream_for_replicas(
     source: &mut Table,
     is_taken: impl Fn(&str) -> bool,
     moment: streams::Moment,
@@ -223,19 +223,19 @@ fn stream_for_replicas(
 }
 
 /// A replica to be made.
-struct NewReplica<'a> {
-    target: &'a Namespace,
-    settings: &'a ReplicaSettings,
+pub(super) struct NewReplica<'a> {
+    pub target: &'a Namespace,
+    pub settings: &'a ReplicaSettings,
     /// The account's key that encrypts it.
-    key_arn: Option<String>,
-    public_id: &'a str,
-    now_ms: u64,
+    pub key_arn: Option<String>,
+    pub public_id: &'a str,
+    pub now_ms: u64,
 }
 
 impl NewReplica<'_> {
     /// Its record with what it sets differently: the settings of its group, without what belongs to one
     /// region.
-    fn table(&self, members: &[Table], id: TableId) -> Result<(Table, Overrides), Error> {
+    pub(super) fn table(&self, members: &[Table], id: TableId) -> Result<(Table, Overrides), Error> {
         let source = members.first().ok_or_else(fault::internal)?;
         assert_ne!(source.region, self.target.region.as_str(), "a replica is in another region");
         let copied = copy_of(source, self.target, id, self.public_id, self.now_ms);
@@ -279,7 +279,7 @@ fn check_account_of<S: Store>(engine: &Engine<S>, target: &Namespace, source: &T
     check_account(engine, target, None, &asked)
 }
 
-fn check_key_settled(source: &Table, now_ms: u64) -> Result<(), Error> {
+pub(super) fn check_key_settled(source: &Table, now_ms: u64) -> Result<(), Error> {
     match &source.key_change {
         Some(change) if now_ms < change.until_ms => Err(Error::validation(messages::KEY_BEING_CHANGED)),
         Some(_) | None => Ok(()),

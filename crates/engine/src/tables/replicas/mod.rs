@@ -1,13 +1,17 @@
 //! UpdateTable's changes of a table's replicas, and what replicas set differently.
 //!
-//! It does not know how items reach a replica: `replication`.
+//! `remote` has members on other servers, `admit` what such a server asks for. It does not know how items
+//! reach a replica: `replication`.
 
 mod accounts;
+pub(crate) mod admit;
 mod disassociate;
 mod join;
 mod leave;
 mod overrides;
+mod remote;
 mod settings;
+pub(crate) mod take_settings;
 
 use std::collections::BTreeSet;
 
@@ -80,10 +84,16 @@ pub(super) async fn run<S: Store>(
         return Err(Error::validation(messages::REPLICAS_OF_ACCOUNTS));
     }
     let description = match updates {
+        ReplicaUpdates::Create(settings) if engine.peers().owns(&settings.region) => {
+            remote::create(engine, namespace, (&found, settings, scaled)).await?
+        }
         ReplicaUpdates::Create(settings) => join::create(engine, (&found, settings, scaled)).await?,
         ReplicaUpdates::Update(settings) => settings::update(engine, (&found, settings)).await?,
         ReplicaUpdates::Disassociate { region } => disassociate::begin(engine, (&found, region)).await?,
-        ReplicaUpdates::Delete { region } => leave::delete(engine, (&found, region)).await?,
+        ReplicaUpdates::Delete { region } => match found.remote_in(region) {
+            Some(member) => remote::delete(engine, &found, member).await?,
+            None => leave::delete(engine, (&found, region)).await?,
+        },
     };
     Ok(Response::UpdateTable(Box::new(description)))
 }
@@ -104,5 +114,8 @@ fn check_region(table: &Table, region: &str) -> Result<(), Error> {
 /// The id of the member in a region.
 fn member_in(table: &Table, region: &str) -> Result<TableId, Error> {
     let member = table.replication.as_ref().and_then(|group| group.member_in(region));
+    if table.remote_in(region).is_some() {
+        return Err(Error::validation(messages::on_another_server(region)));
+    }
     member.map(|member| member.table).ok_or_else(|| Error::validation(messages::no_such_replica(region)))
 }

@@ -1,0 +1,239 @@
+//! Sending a table's changes to a remote member, a bounded batch in each call.
+//!
+//! The receiver commits a batch together with its own place; the place here moves after the answer. A kill on
+//! either side repeats a batch at most, which changes nothing there.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use keywright_semantics::codec::EncodedItem;
+use keywright_semantics::error::Error;
+use keywright_store::{CommitError, Store, Transaction};
+
+use super::Unsent;
+use super::ask::{ask, ends, refused};
+use super::message::{Answer, Batch, Message, Row};
+use crate::catalogue::{RemoteMember, Shard, Table};
+use crate::changes::place_of;
+use crate::changes::replicated::{Cursor, Owed, Pass, Way};
+use crate::replication::apply::Sent;
+use crate::replication::backlog::begin_anew;
+use crate::replication::pair::COMMIT_ITEMS_MAX;
+use crate::replication::pass;
+use crate::replication::send::{Changes, READ_ENTRIES_MAX, owe, read_rows};
+use crate::state::{Engine, ShippingFigures};
+use crate::support::fault;
+use crate::support::version::Version;
+
+/// Bytes of the items of one batch; the last may go beyond.
+const BATCH_BYTES_MAX: usize = 1024 * 1024;
+/// Items that are read at once: with the largest items, several megabytes.
+const READ_ITEMS_MAX: usize = 16;
+
+/// How a call ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shipped {
+    /// More may follow at once.
+    More,
+    /// The remote member has everything.
+    All,
+}
+
+/// A batch to be sent, and where the sender's place is after it.
+struct Piece {
+    sent: Vec<Sent>,
+    next: Cursor,
+    begins_pass: bool,
+    made_ms: u64,
+}
+
+/// A table, and the remote member that is sent its changes.
+struct Shipping<'a, S: Store> {
+    engine: &'a Engine<S>,
+    table: &'a Arc<Table>,
+    member: &'a RemoteMember,
+}
+
+/// Sends the next batch.
+pub(super) async fn ship<S: Store>(
+    engine: &Engine<S>,
+    table: &Arc<Table>,
+    member: &RemoteMember,
+) -> Result<Shipped, Unsent> {
+    let Some(shard) = table.replication_log().and_then(|log| log.open_shards().next()) else {
+        return Ok(Shipped::All);
+    };
+    let shipping = Shipping { engine, table, member };
+    let view = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
+    let Some((cursor, row)) = shipping.way().read(&view).await? else {
+        owe(engine, shipping.way(), keywright_store::Snapshot::version(&view).0).await?;
+        return Ok(Shipped::More);
+    };
+    if cursor.is_lost() {
+        return Ok(Shipped::All);
+    }
+    let piece = match &cursor.pass {
+        Some(pass @ (Pass::Items { .. } | Pass::Deleted { .. })) => {
+            let (sent, next) = pass::next(table.id, &view, Some(pass)).await?;
+            let begins_pass = *pass == Pass::Items { after: None };
+            let next = Cursor { pass: Some(next), moves: cursor.moves + 1, ..cursor.clone() };
+            Piece { sent, next, begins_pass, made_ms: 0 }
+        }
+        Some(Pass::Drain) | None => match shipping.logged(shard, &view, &cursor).await? {
+            Some(piece) => piece,
+            None if cursor.pass.is_none() => return Ok(Shipped::All),
+            None => {
+                let next = Cursor { pass: None, owed: None, ..cursor };
+                shipping.advance(&row, &next).await?;
+                return Ok(Shipped::More);
+            }
+        },
+    };
+    drop(view);
+    shipping.deliver(piece, (&cursor, &row)).await
+}
+
+impl<S: Store> Shipping<'_, S> {
+    fn way(&self) -> Way {
+        Way { sender: self.table.id, receiver: self.member.table() }
+    }
+
+    /// The next changes of the log, as many as one batch holds; `None` if there are none.
+    async fn logged(
+        &self,
+        shard: &Shard,
+        view: &S::Snapshot,
+        cursor: &Cursor,
+    ) -> Result<Option<Piece>, Error> {
+        let changes = Changes::read((self.table.id, shard), view, cursor, READ_ENTRIES_MAX).await?;
+        if changes.records.is_empty() {
+            return Ok(None);
+        }
+        // Each item once, in the order of its first change, with the version that this change replaced.
+        let mut order: Vec<(Bytes, Version)> = Vec::new();
+        let mut known = BTreeSet::new();
+        for (_, record) in &changes.records {
+            if order.len() < COMMIT_ITEMS_MAX && known.insert(record.within.clone()) {
+                order.push((record.within.clone(), record.before.clone()));
+            }
+        }
+        let (mut sent, mut covered, mut bytes) = (Vec::new(), BTreeSet::new(), 0);
+        for some in order.chunks(READ_ITEMS_MAX) {
+            if bytes >= BATCH_BYTES_MAX {
+                break;
+            }
+            let due: BTreeMap<Bytes, Version> = some.iter().cloned().collect();
+            covered.extend(due.keys().cloned());
+            let rows = read_rows((self.table.id, &self.member.region), view, due).await?;
+            bytes += rows.iter().map(size).sum::<usize>();
+            sent.extend(rows);
+        }
+        let passed =
+            changes.records.iter().take_while(|(_, record)| covered.contains(&record.within)).count();
+        assert!(passed > 0, "a batch has the first change that waits");
+        assert!(sent.len() <= COMMIT_ITEMS_MAX, "a batch fits into a commit of the receiver");
+        let last = passed.checked_sub(1).and_then(|last| changes.records.get(last));
+        let made = changes.records.iter().take(passed).map(|(_, record)| record.at.ms()).max();
+        let mut next = Cursor { moves: cursor.moves + 1, ..cursor.clone() };
+        next.last = last.map(|(position, _)| place_of(*position)).or(cursor.last);
+        if changes.is_whole && passed == changes.records.len() {
+            (next.pass, next.owed) = (None, None);
+        }
+        Ok(Some(Piece { sent, next, begins_pass: false, made_ms: made.unwrap_or(0) }))
+    }
+
+    /// Sends a batch, and moves the place behind it once the receiver has it.
+    async fn deliver(&self, piece: Piece, (cursor, row): (&Cursor, &Bytes)) -> Result<Shipped, Unsent> {
+        let Self { engine, table, member } = self;
+        let Piece { sent, mut next, begins_pass, made_ms } = piece;
+        assert_eq!(next.moves, cursor.moves + 1, "the receiver counts the moves");
+        if sent.is_empty() && !begins_pass {
+            // The receiver wrote all of it itself: its place stays.
+            next.moves = cursor.moves;
+            self.advance(row, &next).await?;
+            return Ok(Shipped::More);
+        }
+        let rows = sent.iter().map(row_of).collect::<Result<Vec<Row>, Error>>()?;
+        let ends = ends(table, member)?;
+        let batch = Batch { ends, moves: next.moves, begins_pass, made_ms, rows };
+        match ask(*engine, &member.region, &Message::Batch(batch)).await? {
+            Answer::Taken => {
+                #[cfg(test)]
+                if engine.links().is_broken(crate::support::links::Broken::Place) {
+                    return Err(fault::internal().into());
+                }
+                self.advance(row, &next).await?;
+                self.note(&sent, made_ms);
+                Ok(Shipped::More)
+            }
+            Answer::Elsewhere { moves } => {
+                self.begin_anew(row, moves).await?;
+                Ok(Shipped::More)
+            }
+            other => Err(refused(other)),
+        }
+    }
+
+    /// The receiver has seen another state of this table than the present one, or has an older state itself:
+    /// everything is sent to it again.
+    async fn begin_anew(&self, row: &Bytes, moves: u64) -> Result<(), Error> {
+        let view = self.engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
+        let found = self.way().read(&view).await?;
+        drop(view);
+        // Another process may have moved the place meanwhile.
+        let Some((cursor, _)) = found.filter(|(_, found)| found == row) else { return Ok(()) };
+        let next = Cursor { moves: cursor.moves.max(moves), ..cursor };
+        self.advance(row, &Cursor { owed: None, ..next }).await?;
+        let at_ms = self.engine.env().now_ms();
+        begin_anew(self.engine, self.way(), Owed::Restored { at_ms }).await
+    }
+
+    /// Moves the place, unless another process has.
+    async fn advance(&self, before: &Bytes, next: &Cursor) -> Result<(), Error> {
+        let (key, after) = (self.way().key(), next.encode());
+        if after == *before {
+            return Ok(());
+        }
+        let begun = self.engine.store().begin_with(std::slice::from_ref(&key)).await;
+        let (mut txn, rows) = begun.map_err(|error| fault::storage(&error))?;
+        if rows.first().and_then(Option::as_ref) != Some(before) {
+            return Ok(());
+        }
+        txn.put(key, after);
+        match txn.commit().await {
+            // If it was not moved, the batch is sent again.
+            Ok(_) | Err(CommitError::Conflict | CommitError::Unknown) => Ok(()),
+            Err(CommitError::TooLarge) => Err(fault::internal()),
+            Err(CommitError::Failed(error)) => Err(fault::storage(&error)),
+        }
+    }
+
+    /// Counts what the receiver has acknowledged.
+    fn note(&self, sent: &[Sent], made_ms: u64) {
+        let now_ms = self.engine.env().now_ms();
+        let latency_ms = if made_ms == 0 { 0 } else { now_ms.saturating_sub(made_ms) };
+        if made_ms > 0 {
+            self.engine.metrics().add_to(self.table, now_ms, |of_sender| {
+                of_sender.replicated(&self.member.region, latency_ms);
+            });
+        }
+        let sent = u64::try_from(sent.len()).unwrap_or(u64::MAX);
+        let figures = ShippingFigures { sent, outdated: 0, latency_ms, last_ms: now_ms };
+        self.engine.shipping().add(self.way().tables(), figures);
+    }
+}
+
+fn size(sent: &Sent) -> usize {
+    sent.incoming.item.as_ref().map_or(0, EncodedItem::size_bytes)
+}
+
+fn row_of(sent: &Sent) -> Result<Row, Error> {
+    let image = sent.image().ok_or_else(fault::internal)?;
+    Ok(Row {
+        version: sent.incoming.version.clone(),
+        image: image.as_bytes().to_vec(),
+        deleted: sent.incoming.deleted.as_ref().map(|deleted| deleted.at),
+        replaced: sent.replaced.clone(),
+    })
+}
