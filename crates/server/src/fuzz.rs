@@ -115,6 +115,7 @@ impl Fuzzed {
             database: Arc::new(database),
             backups: Arc::new(BackupStore::new((None, S3Settings::default()), (BackupForm::Plain, None))),
             kms: None,
+            peers: None,
             targets: Arc::default(),
             deliveries: Arc::default(),
             lane,

@@ -4,12 +4,13 @@
 //!
 //! A module imports only from layers to its left; modules joined by a comma are independent of each other.
 //!
-//! Layers: limits, clock, outgoing < kms, simulation < storage < targets, deliveries, audit < http <
+//! Layers: limits, clock, outgoing < kms, peers, simulation < storage < targets, deliveries, audit < http <
 //! management < settings < client, jobs, destinations, triggers < data < backup, migrate, transfer <
 //! model < mcp < commands < serve < cli
 //!
 //! - `limits`: the server's bounds; `clock`: the database's time; `outgoing`: requests to other servers.
-//! - `kms`: calls of a key management service; `simulation`: faults between regions.
+//! - `kms`: calls of a key management service; `peers`: calls of servers that own other regions;
+//!   `simulation`: faults between regions.
 //! - `storage`: the stores, the database over one of them, what watches it, the backup store, the buckets
 //!   that requests may name, files that only their owner may read.
 //! - `targets`: where triggers may send records; `deliveries`: what this process delivers for them; `audit`:
@@ -45,6 +46,7 @@ mod mcp;
 mod migrate;
 mod model;
 mod outgoing;
+mod peers;
 mod serve;
 mod settings;
 mod simulation;

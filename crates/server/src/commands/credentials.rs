@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use crate::http::credentials::{self, CredentialFile};
+use crate::http::credentials::{self, CredentialFile, Purpose};
 use crate::process::failure::Failure;
 use crate::process::output;
 
@@ -30,6 +30,9 @@ enum CredentialAction {
         /// 12-digit account whose tables the key can use
         #[arg(long, default_value = "123456789012")]
         account: String,
+        /// What the key is for, instead of requests of clients
+        #[arg(long = "for", value_name = "PURPOSE")]
+        purpose: Option<Purpose>,
     },
     /// List the access keys and their accounts, without their secrets.
     List,
@@ -43,8 +46,8 @@ enum CredentialAction {
 pub(crate) fn run(arguments: &CredentialArguments) -> Result<(), Failure> {
     let path = &arguments.file;
     match &arguments.action {
-        CredentialAction::Add { account } => {
-            let added = CredentialFile::add(path, account)?;
+        CredentialAction::Add { account, purpose } => {
+            let added = CredentialFile::add(path, account, *purpose)?;
             output::note(&credentials::describe_added(&added, path));
             output::say(&credentials::exports(&added));
         }

@@ -25,6 +25,17 @@ pub(crate) struct Credential {
     pub(crate) access_key_id: String,
     pub(crate) secret_access_key: String,
     pub(crate) account: String,
+    /// What the key is good for; `None` for requests of clients.
+    #[serde(rename = "for", default, skip_serializing_if = "Option::is_none")]
+    pub(crate) purpose: Option<Purpose>,
+}
+
+/// What a key is good for, and nothing else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Purpose {
+    /// Calls of other Keywright servers that own regions
+    Replication,
 }
 
 impl fmt::Debug for Credential {
@@ -101,8 +112,8 @@ impl CredentialFile {
     }
 
     /// Adds a new key to the file, creating the file if it is missing.
-    pub(crate) fn add(path: &Path, account: &str) -> Result<Credential, Failure> {
-        let added = Credential::random(account)?;
+    pub(crate) fn add(path: &Path, account: &str, purpose: Option<Purpose>) -> Result<Credential, Failure> {
+        let added = Credential { purpose, ..Credential::random(account)? };
         let _lock = lock(path)?;
         let mut file = Self::read_existing(path)?.unwrap_or_default();
         file.credential.push(added.clone());
@@ -123,9 +134,13 @@ impl CredentialFile {
     }
 
     pub(crate) fn lines(&self) -> impl Iterator<Item = String> {
-        self.credential
-            .iter()
-            .map(|credential| format!("{}  account {}", credential.access_key_id, credential.account))
+        self.credential.iter().map(|credential| {
+            let purpose = match credential.purpose {
+                None => "",
+                Some(Purpose::Replication) => "  for replication",
+            };
+            format!("{}  account {}{purpose}", credential.access_key_id, credential.account)
+        })
     }
 
     /// Whether it has the key of an id.
@@ -133,8 +148,19 @@ impl CredentialFile {
         self.credential.iter().any(|credential| credential.access_key_id == access_key_id)
     }
 
+    /// The keys of clients.
     pub(crate) fn into_map(self) -> BTreeMap<String, Credential> {
-        self.credential.into_iter().map(|credential| (credential.access_key_id.clone(), credential)).collect()
+        self.with_purpose(None)
+    }
+
+    /// The keys of other servers.
+    pub(crate) fn of_peers(&self) -> BTreeMap<String, Credential> {
+        self.clone().with_purpose(Some(Purpose::Replication))
+    }
+
+    fn with_purpose(self, purpose: Option<Purpose>) -> BTreeMap<String, Credential> {
+        let own = self.credential.into_iter().filter(|credential| credential.purpose == purpose);
+        own.map(|credential| (credential.access_key_id.clone(), credential)).collect()
     }
 }
 
@@ -150,6 +176,7 @@ impl Credential {
                 40,
             )?,
             account: account.to_owned(),
+            purpose: None,
         })
     }
 }
@@ -183,6 +210,14 @@ fn random_text(alphabet: &[u8], length: usize) -> Result<String, Failure> {
 
 /// What `credentials add` says to people.
 pub(crate) fn describe_added(credential: &Credential, path: &Path) -> String {
+    if credential.purpose == Some(Purpose::Replication) {
+        return format!(
+            "added a key for replication of account {} to {}; copy its [[credential]] to the file of the other server, \
+             and name it as key-id in [[peer]] on both",
+            credential.account,
+            path.display(),
+        );
+    }
     format!(
         "added a key of account {} to {}; serve with: keywright serve --credentials {}",
         credential.account,
@@ -193,6 +228,10 @@ pub(crate) fn describe_added(credential: &Credential, path: &Path) -> String {
 
 /// The data of `credentials add`, lines for a shell: the only place that shows the secret.
 pub(crate) fn exports(credential: &Credential) -> String {
+    if credential.purpose == Some(Purpose::Replication) {
+        // Servers read the secret from the file.
+        return format!("key-id = \"{}\"", credential.access_key_id);
+    }
     format!(
         "export AWS_ACCESS_KEY_ID={}\nexport AWS_SECRET_ACCESS_KEY={}",
         credential.access_key_id, credential.secret_access_key
@@ -209,7 +248,7 @@ mod tests {
     fn a_key_survives_the_file_and_can_be_removed() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("keys.toml");
-        let added = CredentialFile::add(&path, ACCOUNT).unwrap();
+        let added = CredentialFile::add(&path, ACCOUNT, None).unwrap();
         let keys = CredentialFile::read(&path).unwrap().into_map();
         assert_eq!(keys[&added.access_key_id].secret_access_key, added.secret_access_key);
         assert_eq!((added.access_key_id.len(), added.secret_access_key.len()), (20, 40));
@@ -223,7 +262,7 @@ mod tests {
         let path = folder.path().join("keys.toml");
         std::thread::scope(|scope| {
             for _ in 0..8 {
-                scope.spawn(|| CredentialFile::add(&path, ACCOUNT).unwrap());
+                scope.spawn(|| CredentialFile::add(&path, ACCOUNT, None).unwrap());
             }
         });
         assert_eq!(CredentialFile::read(&path).unwrap().credential.len(), 8);
@@ -232,7 +271,7 @@ mod tests {
     #[test]
     fn an_account_is_twelve_digits() {
         assert!(
-            CredentialFile::add(Path::new("none/keys.toml"), "12345")
+            CredentialFile::add(Path::new("none/keys.toml"), "12345", None)
                 .unwrap_err()
                 .to_string()
                 .contains("\"12345\"")

@@ -56,6 +56,8 @@ pub(crate) mod judgement;
 mod key_check;
 mod monitoring;
 mod own_call;
+mod peer_calls;
+pub(crate) mod peer_door;
 pub(crate) mod proxies;
 mod readers;
 mod receive;

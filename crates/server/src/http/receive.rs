@@ -129,7 +129,7 @@ impl Service {
     }
 
     /// Reads a body within its limits of size, memory and time. A body that is too large is discarded.
-    async fn receive(
+    pub(super) async fn receive(
         &self,
         context: &RequestContext<'_>,
         mut body: Incoming,

@@ -27,6 +27,7 @@ use super::auth::Authenticator;
 use super::context::{RequestContext, signed_headers};
 use super::failed_signatures::FailedSignatures;
 use super::own_call::OwnCall;
+use super::peer_door::{self, PeerDoor};
 use super::proxies::TrustedProxies;
 use super::request_log::{Outcome, RequestLog};
 use super::request_metrics::RequestMetrics;
@@ -73,6 +74,8 @@ pub(crate) struct Service {
     pub(super) simulation: Option<Arc<simulation::Desk>>,
     pub(super) connection_figures: Arc<ConnectionFigures>,
     pub(super) authenticator: Authenticator,
+    /// `None` if no other server owns a region.
+    pub(super) peers: Option<PeerDoor>,
     /// Made with the first session.
     pub(super) sessions: OnceCell<Sessions>,
     /// Whether requests come by TLS.
@@ -108,6 +111,8 @@ pub(crate) struct ServiceParts {
     pub(crate) lane: Arc<Lane>,
     pub(crate) metrics: Arc<RequestMetrics>,
     pub(crate) authenticator: Authenticator,
+    /// The servers that own other regions, and their keys.
+    pub(crate) peers: Option<PeerDoor>,
     /// None if their key is in the store.
     pub(crate) sessions: Option<Sessions>,
     pub(crate) is_secure: bool,
@@ -134,6 +139,7 @@ impl Service {
             lane,
             metrics,
             authenticator,
+            peers,
             sessions,
             is_secure,
             web_guard,
@@ -160,6 +166,7 @@ impl Service {
             simulation,
             connection_figures: Arc::new(ConnectionFigures::new(&limits)),
             authenticator,
+            peers,
             sessions: OnceCell::new_with(sessions),
             is_secure,
             web_guard,
@@ -241,7 +248,8 @@ impl Service {
         trace: &mut Trace,
     ) -> Answer {
         let own = OwnCall::of(head);
-        let is_usual = matches!(own, None | Some(OwnCall::Signed(_)));
+        let is_peer = peer_door::is_for(head);
+        let is_usual = !is_peer && matches!(own, None | Some(OwnCall::Signed(_)));
         let control = self.control(head, client);
         let (api, operation) = family(head, fields);
         let api = Self::of_form(api, head);
@@ -268,7 +276,7 @@ impl Service {
         let headers = signed_headers(head, self.authenticator.verifies());
         let ip = self.proxies.client(client.ip, &head.headers);
         let context = RequestContext { head, fields, headers: &headers, client, ip };
-        trace.audit = if self.audit.is_none() {
+        trace.audit = if self.audit.is_none() || is_peer {
             None
         } else {
             let controlled = || control.map(|control| control.right(&head.method).name());
@@ -276,6 +284,7 @@ impl Service {
             self.noted(Called::of(head, api, operation, own), &context)
         };
         let served = match (api, operation) {
+            _ if is_peer => Ok(self.serve_peer(&context, body, trace).await),
             _ if let Some(call) = own => self.serve_own(&context, call, body, trace).await,
             _ if let Some(control) = control => self.serve_control(&context, control, body, trace).await,
             (Family::DynamoDb, _) => self.serve(&context, body, trace).await,

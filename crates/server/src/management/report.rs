@@ -3,7 +3,7 @@
 //!
 //! Names follow Prometheus' conventions: a unit at the end, `_total` for counters, seconds and bytes.
 
-use keywright_engine::{KeepingFigures, VerificationFigures};
+use keywright_engine::{KeepingFigures, PeerFigures, VerificationFigures};
 use keywright_semantics::error::Error;
 use keywright_semantics::expression::KeptExpressions;
 use keywright_store_local::{Figures, LONG_PAUSE, Pause};
@@ -222,6 +222,31 @@ pub(crate) fn verifications(exposition: &mut Exposition, figures: &VerificationF
         "Items that differ between replicas, by the last comparison of each table.",
         figures.differences,
     );
+}
+
+/// Name, meaning and value of a metric of servers that own other regions.
+type PeerMetric = (&'static str, &'static str, fn(&PeerFigures) -> u64);
+
+/// The servers that own other regions.
+pub(crate) fn peers(exposition: &mut Exposition, peers: &[PeerFigures]) {
+    let metrics: [PeerMetric; 3] = [
+        ("keywright_peer_reached", "Whether the server of a region answered last.", |one| {
+            u64::from(one.is_reached)
+        }),
+        ("keywright_peer_backlog_bytes", "Bytes of logs that wait for members in a region.", |one| {
+            one.backlog_bytes
+        }),
+        ("keywright_peer_sent_items", "Items and deletions sent to members in a region.", |one| one.sent),
+    ];
+    if peers.is_empty() {
+        return;
+    }
+    for (name, help, value) in metrics {
+        exposition.metric(GAUGE, name, help);
+        for one in peers {
+            exposition.sample(&[("region", one.region.as_str())], value(one));
+        }
+    }
 }
 
 /// History and jobs. What is measured in the background is up to a minute old.

@@ -3,10 +3,12 @@
 pub(crate) mod banner;
 pub(crate) mod descriptors;
 pub(crate) mod overview;
+mod peering;
 pub(crate) mod ready_file;
 pub(crate) mod timers;
 pub(crate) mod tls;
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::panic::AssertUnwindSafe;
@@ -29,7 +31,8 @@ use crate::deliveries::Figures;
 use crate::destinations;
 use crate::http::auth::Authenticator;
 use crate::http::branches;
-use crate::http::credentials::CredentialFile;
+use crate::http::credentials::{Credential, CredentialFile};
+use crate::http::peer_door::PeerDoor;
 use crate::http::request_metrics::RequestMetrics;
 use crate::http::request_rates::RequestRates;
 use crate::http::sessions::Sessions;
@@ -40,6 +43,7 @@ use crate::limits::{
     AUDIT_FINISH_SECONDS_MAX, CHANGES_SECONDS_MAX, DRAIN_SECONDS_MAX, UNREACHABLE_PLACES_LISTED,
 };
 use crate::management::{Management, ManagementConfig};
+use crate::peers::{PeerServers, PeerSettings};
 use crate::process::failure::Failure;
 use crate::process::{log, output};
 use crate::settings::arguments::DurabilityArgument;
@@ -69,6 +73,9 @@ use descriptors::DataIn;
 use overview::{Heartbeat, Overview};
 use ready_file::{Listening, ReadyFile};
 use tls::{Hangups, Tls};
+
+/// Accounts and regions with tables that are looked at for those of other servers.
+const PLACES_MAX: usize = 10_000;
 
 /// `program` is the whole command line, whose variables are known.
 pub(crate) fn run(mut config: Config, program: &clap::Command) -> Result<(), Failure> {
@@ -206,6 +213,8 @@ fn lane() -> Lane {
 /// Who may sign requests, as far as it is known without a store.
 struct Signers {
     authenticator: Authenticator,
+    /// The servers that own other regions, with their keys; `None` if there are none.
+    peers: Option<PeerDoor>,
     /// Users that are made before the server listens.
     access: Option<StartFile>,
     /// None if their key is in the store.
@@ -217,12 +226,60 @@ impl Signers {
         let credentials = config.credentials.as_deref().map(CredentialFile::read).transpose()?;
         let access = config.access.as_deref().map(|path| StartFile::read(path, credentials.as_ref()));
         let access = access.transpose()?;
+        let keys = credentials.as_ref().map(CredentialFile::of_peers).unwrap_or_default();
+        let servers = peer_servers(&config.peers, &keys)?;
+        let peers = (!servers.is_empty()).then(|| PeerDoor::new(Arc::new(servers), keys));
         let sessions = config.session_token_key.as_deref().map(Sessions::of_file).transpose()?;
         let authenticator = match credentials {
             None if access.is_none() => Authenticator::Unverified,
             credentials => Authenticator::with_keys(credentials.unwrap_or_default().into_map()),
         };
-        Ok(Self { authenticator, access, sessions })
+        Ok(Self { authenticator, peers, access, sessions })
+    }
+}
+
+/// Clients of the servers that own other regions, each with the secret of its key.
+fn peer_servers(
+    settings: &[PeerSettings],
+    keys: &BTreeMap<String, Credential>,
+) -> Result<PeerServers, Failure> {
+    let with_secret = |peer: &PeerSettings| {
+        match keys.get(&peer.key_id) {
+        Some(key) => Ok((peer.clone(), key.secret_access_key.clone())),
+        None => Err(Failure::new(format!(
+            "the [[peer]] of region {} names key-id {:?}, and the credentials file has no such key for replication",
+            peer.region, peer.key_id
+        ))
+        .advising("make one with `keywright credentials add --for replication`")),
+    }
+    };
+    PeerServers::new(settings.iter().map(with_secret).collect::<Result<_, _>>()?)
+}
+
+/// The engine's settings with the secrets and peers of a server.
+fn with_secrets(
+    config: &Config,
+    engine_config: EngineConfig,
+    servers: Option<&Arc<PeerServers>>,
+) -> Result<EngineConfig, Failure> {
+    let engine_config = EngineConfig { secrets: secrets(config)?, ..engine_config };
+    Ok(match servers {
+        Some(servers) => EngineConfig { peers: Arc::<PeerServers>::clone(servers), ..engine_config },
+        None => engine_config,
+    })
+}
+
+/// Refuses to serve tables in a region that another server owns.
+fn check_regions(database: &Database) -> Result<(), Failure> {
+    let Some(engine) = database.engine() else { return Ok(()) };
+    let places = engine.places(PLACES_MAX);
+    match places.iter().find(|(place, _)| engine.is_of_peer(&place.region)) {
+        Some((place, count)) => Err(Failure::new(format!(
+            "this server has {count} tables in region {}, which a [[peer]] gives to another server",
+            place.region
+        ))
+        .advising("name a region without tables here, or delete these tables without the [[peer]]")),
+        None => Ok(()),
     }
 }
 
@@ -321,6 +378,7 @@ async fn apply(
     authenticator: &Authenticator,
     database: &Database,
 ) -> Result<(), Failure> {
+    check_regions(database)?;
     if let Some(access) = access {
         access.apply(database).await?;
     }
@@ -360,10 +418,18 @@ impl Announced {
     }
 }
 
+/// What encrypts the database, for people.
+fn encrypted_by(config: &Config, encrypted: Option<&EncryptedFolder>) -> Option<String> {
+    match &config.storage {
+        Storage::Memory | Storage::Folder { .. } => encrypted.map(|folder| folder.source.shown()),
+        Storage::Postgres { .. } | Storage::Tikv { .. } => config.keys.as_ref().map(KeySource::shown),
+    }
+}
+
 /// Everything that can fail for other reasons comes before the store is opened: a failed start makes no data
 /// folder.
 async fn serve(mut config: Config, backend: Backend) -> Result<(), Failure> {
-    let Signers { authenticator, access, sessions } = Signers::read(&config)?;
+    let Signers { authenticator, peers, access, sessions } = Signers::read(&config)?;
     let kms = config.kms.take().map(kms::Client::new).transpose()?.map(Arc::new);
     let Ports { bound, studio, tls } = Ports::take(&mut config)?;
     // Before the banner is printed: a stop signal right after it must end the server cleanly too.
@@ -371,7 +437,8 @@ async fn serve(mut config: Config, backend: Backend) -> Result<(), Failure> {
     let management = config.management.clone().map(Management::start).transpose()?;
     let audit = AuditStart::of(config.audit.take())?;
     let metrics = Arc::new(RequestMetrics::default());
-    let engine_config = EngineConfig { secrets: secrets(&config)?, ..engine_config(&config, &metrics) };
+    let servers = peers.as_ref().map(PeerDoor::servers);
+    let engine_config = with_secrets(&config, engine_config(&config, &metrics), servers.as_ref())?;
     let lane = Arc::clone(&engine_config.lane);
     let clock = Arc::new(Clock::new(config.clock));
     let simulation = simulation::Desk::open(&config.simulation, &engine_config.links, &clock)?.map(Arc::new);
@@ -393,6 +460,7 @@ async fn serve(mut config: Config, backend: Backend) -> Result<(), Failure> {
         lane,
         metrics,
         authenticator,
+        peers,
         sessions,
         is_secure: tls.is_some(),
         web_guard: config.web_guard,
@@ -407,10 +475,7 @@ async fn serve(mut config: Config, backend: Backend) -> Result<(), Failure> {
     let service = Arc::new(Service::new(parts, stopping.clone()));
     let heartbeat = Arc::new(Heartbeat::new());
     let encrypted = database.encrypted();
-    let encrypted_by = match &config.storage {
-        Storage::Memory | Storage::Folder { .. } => encrypted.as_ref().map(|folder| folder.source.shown()),
-        Storage::Postgres { .. } | Storage::Tikv { .. } => config.keys.as_ref().map(KeySource::shown),
-    };
+    let encrypted_by = encrypted_by(&config, encrypted.as_ref());
     let data = (&config.storage, encrypted_by.as_deref());
     let warnings = warnings(door, simulation.as_deref());
     let Announced { banner, endpoint, listening } =
@@ -430,6 +495,7 @@ async fn serve(mut config: Config, backend: Backend) -> Result<(), Failure> {
 
     let mut tasks = Tasks::default();
     tasks.spawn("background work", timers::run(Arc::clone(&database), wishes, stopping.clone()));
+    tasks.spawn("the peers", peering::run(Arc::clone(&database), servers, stopping.clone()));
     tasks.spawn("the watch over the store", recovery::run(Arc::clone(&database), stopping.clone()));
     let stores = jobs::Stores { backups, buckets };
     tasks.spawn("the jobs", jobs::run(Arc::clone(&database), stores, config.backups, stopping.clone()));

@@ -91,6 +91,7 @@ impl Watched for Overview {
         }
         if let Some(engine) = self.service.database().engine() {
             report::verifications(exposition, &engine.verification_figures());
+            report::peers(exposition, &engine.peer_figures());
         }
         self.deliveries.describe(exposition, self.service.database().clock().now_ms());
         triggers(exposition, &self.triggers, self.service.database());

@@ -20,6 +20,7 @@ use super::buckets::{self, ObjectStores, StoreArguments};
 use super::encryption;
 use super::kinesis::{self, KinesisArguments};
 use super::kms::{self, KmsArguments};
+use super::peers::{self, PeerInFile};
 use super::replication::{Given, ReplicationSettings};
 use super::s3::{S3Arguments, Secrets};
 use super::storage::{Place, STORE, Storage, chosen};
@@ -36,6 +37,7 @@ use crate::http::web_guard::{HostCheck, Origins, WebGuard};
 use crate::limits::{self, Limits, PerAddress};
 use crate::management::ManagementConfig;
 use crate::outgoing::json_service::ServiceSettings;
+use crate::peers::PeerSettings;
 use crate::process::failure::Failure;
 use crate::process::io_fault::failed;
 use crate::process::log::{LogFormat, LogSettings};
@@ -85,6 +87,8 @@ pub(crate) struct Config {
     pub(crate) simulation: (SimulationSetting, Reach),
     pub(crate) transition_ms: u64,
     pub(crate) replication: ReplicationSettings,
+    /// The servers that own other regions.
+    pub(crate) peers: Vec<PeerSettings>,
     pub(crate) policy_change_wait_ms: u64,
     /// How long a stream shard stays open; `None` for the engine's default.
     pub(crate) stream_shard_ms: Option<u64>,
@@ -188,6 +192,8 @@ struct File {
     replication_backlog_mib: Option<u32>,
     #[serde(alias = "replica_lost_days")]
     replica_lost_days: Option<u32>,
+    #[serde(default)]
+    peer: Vec<PeerInFile>,
     #[serde(alias = "policy_change_wait_ms")]
     policy_change_wait_ms: Option<u64>,
     #[serde(alias = "strict_metrics")]
@@ -479,16 +485,15 @@ impl Config {
             }
             StoreUrl::Tikv(url) => Storage::Tikv { url },
             StoreUrl::Folder(path) => {
-                let cache_mib = arguments.cache_mib.or(file.cache_mib).unwrap_or(DEFAULT_CACHE_MIB);
-                let write_buffer_bytes = arguments.write_buffer_kib.map(|kib| kib.saturating_mul(KIB));
-                let cache_bytes = cache_mib.saturating_mul(MIB);
-                Storage::Folder { path, durability, cache_bytes, write_buffer_bytes }
+                let cache_mib = arguments.cache_mib.or(file.cache_mib);
+                folder(path, durability, (cache_mib, arguments.write_buffer_kib))
             }
         };
         let scrub = first(arguments.scrub, file.scrub.as_deref(), str::parse)
             .map_err(|fault| Failure::new(format!("scrub: {fault}")))?;
         let clock = clock(arguments.clock, &file, &storage)?;
         let simulation = simulation(arguments.simulation, &mut file, (host, &storage))?;
+        let peers = peers(&mut file, (credentials.is_some(), &simulation.0, &clock))?;
         let stores = ObjectStores::merge(arguments.stores, file.stores());
         let kms = kms::merge(arguments.kms, file.kms())?;
         let keys = encryption::merge(&arguments.encryption, &file.encryption(), kms.as_ref(), &storage)?;
@@ -532,6 +537,7 @@ impl Config {
             simulation,
             transition_ms: arguments.transition_ms.or(file.transition_ms).unwrap_or(0),
             replication,
+            peers,
             policy_change_wait_ms: arguments
                 .policy_change_wait_ms
                 .or(file.policy_change_wait_ms)
@@ -555,6 +561,23 @@ impl Config {
             log: watching.log,
         })
     }
+}
+
+/// A data folder with its memory.
+fn folder(path: PathBuf, durability: DurabilityArgument, sizes: (Option<u64>, Option<u64>)) -> Storage {
+    let (cache_mib, write_buffer_kib) = sizes;
+    let write_buffer_bytes = write_buffer_kib.map(|kib| kib.saturating_mul(KIB));
+    let cache_bytes = cache_mib.unwrap_or(DEFAULT_CACHE_MIB).saturating_mul(MIB);
+    Storage::Folder { path, durability, cache_bytes, write_buffer_bytes }
+}
+
+/// The servers that own other regions.
+fn peers(
+    file: &mut File,
+    (has_credentials, simulation, clock): (bool, &SimulationSetting, &ClockSetting),
+) -> Result<Vec<PeerSettings>, Failure> {
+    let surroundings = peers::Surroundings { has_credentials, simulation, clock };
+    peers::read(std::mem::take(&mut file.peer), surroundings)
 }
 
 /// How the engine's clock goes. Servers that share a store must agree on the time: theirs is the machine's.

@@ -7,6 +7,7 @@ pub(crate) mod config;
 pub(crate) mod encryption;
 pub(crate) mod kinesis;
 pub(crate) mod kms;
+mod peers;
 pub(crate) mod replication;
 pub(crate) mod s3;
 mod service_url;
