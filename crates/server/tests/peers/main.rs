@@ -1,0 +1,16 @@
+//! Members of a global table on two servers, each a process with a folder of its own: one way and the other,
+//! who may call whom, kills of either, and cuts between them.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on stops")]
+#![allow(clippy::disallowed_methods, reason = "the servers have the real time")]
+
+mod cuts;
+mod db;
+mod groups;
+mod kills;
+mod pair;
+mod refusals;
+mod road;
+#[path = "../support/mod.rs"]
+mod support;
+mod writers;
