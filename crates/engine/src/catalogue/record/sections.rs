@@ -116,7 +116,7 @@ impl Tag {
             Self::RemovedPolicies => 38,
             Self::KeyChange => 39,
             Self::SettingsReplication => 40,
-            Self::Remote => 41,
+            Self::Remote => 42,
         }
     }
 
