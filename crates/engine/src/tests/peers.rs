@@ -301,6 +301,7 @@ fn update_request() -> UpdateTable {
         warm: None,
         disassociation_protection: None,
         replicas: None,
+        settings_replication: None,
     }
 }
 

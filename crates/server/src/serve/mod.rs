@@ -451,6 +451,8 @@ async fn serve(mut config: Config, backend: Backend) -> Result<(), Failure> {
     let (deliveries, figures) = (Arc::default(), Arc::<Figures>::default());
 
     let ((moves, wishes), (stop, stopping)) = (mpsc::channel(1), watch::channel(false));
+    let encrypted = database.encrypted();
+    let encrypted_by = encrypted_by(&config, encrypted.as_ref());
     let parts = ServiceParts {
         database: Arc::clone(&database),
         backups: Arc::clone(&backups),
@@ -474,8 +476,6 @@ async fn serve(mut config: Config, backend: Backend) -> Result<(), Failure> {
     };
     let service = Arc::new(Service::new(parts, stopping.clone()));
     let heartbeat = Arc::new(Heartbeat::new());
-    let encrypted = database.encrypted();
-    let encrypted_by = encrypted_by(&config, encrypted.as_ref());
     let data = (&config.storage, encrypted_by.as_deref());
     let warnings = warnings(door, simulation.as_deref());
     let Announced { banner, endpoint, listening } =

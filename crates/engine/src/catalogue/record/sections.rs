@@ -63,7 +63,7 @@ enum Tag {
 
 impl Tag {
     /// All sections that this release knows, in ascending order.
-    const ALL: [Self; 23] = [
+    const ALL: [Self; 24] = [
         Self::Identity,
         Self::Status,
         Self::Schema,

@@ -154,6 +154,7 @@ async fn take_index<S: Store>(
         warm: None,
         disassociation_protection: None,
         replicas: None,
+        settings_replication: None,
     };
     let namespace = owner(found);
     let updated = Box::pin(update::run(engine, &namespace, (&request, &ScaledWrites::default()))).await;
