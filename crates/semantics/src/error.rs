@@ -62,6 +62,8 @@ pub enum ErrorKind {
     PolicyNotFound,
     /// The table or index is over its provisioned throughput.
     ProvisionedThroughputExceeded,
+    /// A request in another region is writing an item of a strongly consistent table.
+    ReplicatedWriteConflict,
     /// The request's body exceeds the size limit.
     RequestEntityTooLarge,
     /// The account is over its throughput quota.
@@ -100,7 +102,7 @@ pub enum ErrorKind {
 
 impl ErrorKind {
     /// All kinds, in their order.
-    pub const ALL: [Self; 43] = [
+    pub const ALL: [Self; 44] = [
         Self::AccessDenied,
         Self::BackupInUse,
         Self::BackupNotFound,
@@ -127,6 +129,7 @@ impl ErrorKind {
         Self::PointInTimeRecoveryUnavailable,
         Self::PolicyNotFound,
         Self::ProvisionedThroughputExceeded,
+        Self::ReplicatedWriteConflict,
         Self::RequestEntityTooLarge,
         Self::RequestLimitExceeded,
         Self::ResourceInUse,

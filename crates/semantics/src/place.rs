@@ -12,6 +12,22 @@ pub const DEFAULT_ACCOUNT: &str = "123456789012";
 /// Bytes of a region's name. It is part of every table's definition; the service's names have at most 16.
 pub const REGION_BYTES_MAX: usize = 64;
 
+/// The regions that can have a replica or a witness of a strongly consistent global table (developer guide:
+/// multi-Region strong consistency). The guide has sets of them that go together. Since autumn 2026 the
+/// service takes regions of different sets (observed), by a rule that it does not publish.
+pub const STRONG_TABLE_REGIONS: [&str; 10] = [
+    "us-east-1",
+    "us-east-2",
+    "us-west-2",
+    "eu-west-1",
+    "eu-west-2",
+    "eu-west-3",
+    "eu-central-1",
+    "ap-northeast-1",
+    "ap-northeast-2",
+    "ap-northeast-3",
+];
+
 /// The regions that a table can have replicas in. The service lists them in its messages: the first five
 /// stand as they were seen there, the rest are the other regions of its endpoints (botocore 1.44.8), by name.
 pub const GLOBAL_TABLE_REGIONS: [&str; 34] = [

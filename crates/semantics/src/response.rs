@@ -44,7 +44,9 @@ pub use exports::{
 pub use replica_scaling::{
     EnabledScaling, ReplicaScalingDescription, ScaledIndex, ScaledReplica, ScalingDescription,
 };
-pub use replicas::{ReplicaDescription, ReplicaIndexDescription, ReplicaStatus};
+pub use replicas::{
+    ReplicaDescription, ReplicaIndexDescription, ReplicaStatus, StrongDescription, WitnessDescription,
+};
 
 pub use imports::{ImportDescription, ImportFailure, ImportStatus, ListImportsOutput};
 
@@ -373,6 +375,8 @@ pub struct TableDescription {
     pub latest_stream_arn: Option<String>,
     /// The other replicas that are described, while the table is part of a global table.
     pub replicas: Option<Vec<ReplicaDescription>>,
+    /// Whether the table is strongly consistent in all its regions, and the witness; absent if it is not.
+    pub strong: Option<StrongDescription>,
     /// Present until the restore that makes the table has ended.
     pub restore_summary: Option<RestoreSummary>,
     /// Present if a key of the account encrypts the table.

@@ -3,15 +3,17 @@
 use keywright_semantics::error::ErrorKind;
 use keywright_semantics::request::parts::{
     AttributeDefinitionParts, BillingMode, CreateGlobalSecondaryIndexActionParts,
-    CreateReplicationGroupMemberActionParts, DeleteGlobalSecondaryIndexActionParts,
+    CreateGlobalTableWitnessGroupMemberActionParts, CreateReplicationGroupMemberActionParts,
+    DeleteGlobalSecondaryIndexActionParts, DeleteGlobalTableWitnessGroupMemberActionParts,
     DeleteReplicationGroupMemberActionParts, DisassociateReplicationGroupMemberActionParts,
-    DisassociationMode, GlobalSecondaryIndexUpdateParts, KeySchemaElementParts, KeyType,
-    MultiRegionConsistency, OnDemandThroughputParts, ProjectionParts, ProjectionType,
-    ProvisionedThroughputParts, ReplicationGroupUpdateParts, ScalarAttributeType, SseSpecificationParts,
-    StreamSpecificationParts, StreamViewType, TableClass, UpdateGlobalSecondaryIndexActionParts,
-    UpdateReplicationGroupMemberActionParts, UpdateTableParts, WarmThroughputParts,
+    DisassociationMode, GlobalSecondaryIndexUpdateParts, GlobalTableWitnessGroupUpdateParts,
+    KeySchemaElementParts, KeyType, MultiRegionConsistency, OnDemandThroughputParts, ProjectionParts,
+    ProjectionType, ProvisionedThroughputParts, ReplicationGroupUpdateParts, ScalarAttributeType,
+    SseSpecificationParts, StreamSpecificationParts, StreamViewType, TableClass,
+    UpdateGlobalSecondaryIndexActionParts, UpdateReplicationGroupMemberActionParts, UpdateTableParts,
+    WarmThroughputParts,
 };
-use keywright_semantics::request::{ReplicaSettings, ReplicaUpdates, UpdateTable};
+use keywright_semantics::request::{NewStrongGroup, ReplicaSettings, ReplicaUpdates, UpdateTable};
 
 type Parts = UpdateTableParts;
 type IndexUpdate = GlobalSecondaryIndexUpdateParts;
@@ -120,22 +122,7 @@ fn each_has_its_message(cases: Vec<(Parts, &str)>) {
 fn what_this_server_does_not_have_is_refused_by_name() {
     use keywright_semantics::request::parts::GlobalTableSettingsReplicationMode as Mode;
     let mode = |mode| Parts { global_table_settings_replication_mode: Some(mode), ..nothing() };
-    let strong = |member: &str| {
-        format!("P:{member} is not supported by this server, which has no replicas with strong consistency")
-    };
     each_has_its_message(vec![
-        (
-            Parts {
-                multi_region_consistency: Some(MultiRegionConsistency::Strong),
-                table_class: Some(TableClass::Standard),
-                ..nothing()
-            },
-            &strong("MultiRegionConsistency"),
-        ),
-        (
-            Parts { global_table_witness_updates: Some(Vec::new()), ..nothing() },
-            &strong("GlobalTableWitnessUpdates"),
-        ),
         (
             mode(Mode::EnabledWithOverrides),
             "Value 'ENABLED_WITH_OVERRIDES' at 'GlobalTableSettingsReplicationMode' failed to satisfy constraint: \
@@ -429,7 +416,6 @@ fn replicas_change_alone_and_in_one_way() {
         (replicas(vec![new_replica(ireland), changed_replica(oregon)]), TYPES),
         (replicas(vec![new_replica(ireland), new_replica(oregon)]), SEVERAL),
         (replicas(vec![new_replica(ireland), no_replica(oregon)]), TYPES),
-        (replicas(vec![no_replica(ireland), no_replica(oregon)]), SEVERAL),
         (
             Parts {
                 multi_region_consistency: Some(MultiRegionConsistency::Eventual),
@@ -438,6 +424,96 @@ fn replicas_change_alone_and_in_one_way() {
             "Only Replica Create actions are supported when MultiRegionConsistency parameter is provided.",
         ),
     ]);
+}
+
+fn new_witness(region: &str) -> GlobalTableWitnessGroupUpdateParts {
+    let create = CreateGlobalTableWitnessGroupMemberActionParts { region_name: region.into() };
+    GlobalTableWitnessGroupUpdateParts { create: Some(create), delete: None }
+}
+
+fn no_witness(region: &str) -> GlobalTableWitnessGroupUpdateParts {
+    let delete = DeleteGlobalTableWitnessGroupMemberActionParts { region_name: region.into() };
+    GlobalTableWitnessGroupUpdateParts { create: None, delete: Some(delete) }
+}
+
+fn strong(updates: Vec<ReplicationGroupUpdateParts>, witness: Option<&str>) -> Parts {
+    Parts {
+        multi_region_consistency: Some(MultiRegionConsistency::Strong),
+        global_table_witness_updates: witness.map(|region| vec![new_witness(region)]),
+        ..replicas(updates)
+    }
+}
+
+#[test]
+fn a_strongly_consistent_group_is_made_of_three_regions_at_once() {
+    const COUNT: &str =
+        "Unsupported replica count for global tables with MultiRegionConsistency set to STRONG.";
+    const TYPES: &str = "Update table operation with more than one type of replica actions not allowed.";
+    const ONLY_CREATE: &str =
+        "Only Replica Create actions are supported when MultiRegionConsistency parameter is provided.";
+    let (ireland, oregon, ohio) = ("eu-west-1", "us-west-2", "us-east-2");
+    let mut with_class = new_replica(ireland);
+    if let Some(create) = &mut with_class.create {
+        create.table_class_override = Some(TableClass::Standard);
+    }
+    let witness = |updates, witness| Parts { global_table_witness_updates: Some(vec![witness]), ..updates };
+    let both = GlobalTableWitnessGroupUpdateParts { delete: no_witness(ohio).delete, ..new_witness(oregon) };
+    each_has_its_message(vec![
+        (strong(vec![new_replica(ireland)], None), COUNT),
+        (strong(vec![new_replica(ireland), new_replica(ireland)], None), COUNT),
+        (strong(vec![new_replica(ireland), with_class.clone()], None), COUNT),
+        (strong(vec![new_replica(ireland), new_replica(oregon)], Some(ohio)), COUNT),
+        (strong(vec![new_replica(ireland), new_replica(oregon), new_replica(ohio)], None), COUNT),
+        (strong(vec![no_replica(ireland), no_replica(oregon)], None), ONLY_CREATE),
+        (strong(vec![changed_replica(ireland)], Some(ohio)), ONLY_CREATE),
+        (
+            strong(vec![new_replica(ireland)], Some(ireland)),
+            "Cannot add a witness in the same region as an existing replica when creating a global table with \
+             MultiRegionConsistency set to STRONG.",
+        ),
+        (
+            strong(vec![with_class], Some(ohio)),
+            "Replicas of a global table with MultiRegionConsistency set to STRONG have no settings of their own on \
+             this server.",
+        ),
+        (
+            witness(replicas(vec![new_replica(ireland)]), new_witness(ohio)),
+            "MultiRegionConsistency must be set as STRONG when GlobalTableWitnessUpdates parameter is present.",
+        ),
+        (
+            witness(strong(vec![new_replica(ireland)], None), both),
+            "Cannot target multiple regions with the same action",
+        ),
+        (witness(strong(vec![new_replica(ireland)], None), no_witness(ohio)), TYPES),
+        (witness(replicas(vec![new_replica(ireland)]), no_witness(ohio)), TYPES),
+    ]);
+    let asked = |parts: &Parts| UpdateTable::validate(parts).expect("it has no fault").replicas;
+    let settings = |region: &str| ReplicaSettings { region: region.into(), ..ReplicaSettings::default() };
+    let three = asked(&strong(vec![new_replica(ireland), new_replica(oregon)], None));
+    let group = NewStrongGroup { replicas: vec![settings(ireland), settings(oregon)], witness: None };
+    assert_eq!(three, Some(ReplicaUpdates::CreateStrong(group)));
+    let two = asked(&strong(vec![new_replica(ireland)], Some(ohio)));
+    let group = NewStrongGroup { replicas: vec![settings(ireland)], witness: Some(ohio.into()) };
+    assert_eq!(two, Some(ReplicaUpdates::CreateStrong(group)));
+}
+
+#[test]
+fn several_deletions_and_a_witness_are_left_to_the_table() {
+    let (ireland, oregon) = ("eu-west-1", "us-west-2");
+    let asked = |parts: &Parts| UpdateTable::validate(parts).expect("it has no fault").replicas;
+    let two = asked(&replicas(vec![no_replica(ireland), no_replica(oregon)]));
+    let regions = vec![ireland.into(), oregon.into()];
+    assert_eq!(two, Some(ReplicaUpdates::DeleteSeveral { regions, witness: None }));
+    let ends = Parts {
+        global_table_witness_updates: Some(vec![no_witness(oregon)]),
+        ..replicas(vec![no_replica(ireland)])
+    };
+    let several =
+        ReplicaUpdates::DeleteSeveral { regions: vec![ireland.into()], witness: Some(oregon.into()) };
+    assert_eq!(asked(&ends), Some(several));
+    let alone = Parts { replica_updates: None, ..ends };
+    let fault = UpdateTable::validate(&alone).expect_err("a witness alone is no change");
+    assert!(fault.message.contains("is required"), "{}", fault.message);
 }
 
 #[test]

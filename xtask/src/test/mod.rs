@@ -73,7 +73,8 @@ const LONG: (&str, &str) = ("KEYWRIGHT_TEST_LONG", "20");
 /// The same as a number.
 const LONG_FACTOR: u32 = 20;
 /// Counts with `--long` of tests that read their count from a variable of their own: 20 times their default,
-/// twice for the rivals of each model, and ten gigabytes to restore.
+/// ten times for strongly consistent tables, twice for the rivals of each model, and ten gigabytes to
+/// restore.
 const LONG_COUNTS: &[(&str, &str)] = &[
     ("PROPTEST_CASES", "5120"),
     ("KEYWRIGHT_CASES", "800"),
@@ -81,6 +82,7 @@ const LONG_COUNTS: &[(&str, &str)] = &[
     ("KEYWRIGHT_DAMAGED_FOLDERS", "240"),
     ("KEYWRIGHT_DAMAGES", "1200"),
     ("KEYWRIGHT_HISTORIES", "3000"),
+    ("KEYWRIGHT_STRONG_HISTORIES", "10000"),
     ("KEYWRIGHT_KILLS", "160"),
     ("KEYWRIGHT_POWER_LOSSES", "480"),
     ("KEYWRIGHT_RESTORE_MIB", "10240"),

@@ -50,7 +50,7 @@ pub(super) async fn maintain<S: Store>(
         engine.store().clear_range(&range).await.map_err(|error| fault::storage(&error))?;
         engine.trimmed_history().note(span, since.day());
     }
-    let period_ms = table.history.recovery().map(|recovery| u64::from(recovery.period_days) * DAY_MS);
+    let period_ms = table.history.recovery_days().map(|days| u64::from(days) * DAY_MS);
     // When the first day of the history has passed out of the period.
     let at_ms = period_ms.map(|period_ms| since.day().first_ms() + DAY_MS + period_ms);
     // Later than now, also if a hold keeps the day.

@@ -10,6 +10,7 @@ mod keeping;
 pub(crate) mod members;
 pub(crate) mod stamp_rows;
 pub(crate) mod stats_rows;
+mod strong;
 pub(crate) mod throughput_rows;
 pub(crate) mod use_rows;
 
@@ -70,11 +71,13 @@ pub(crate) async fn step<S: Store>(engine: &Engine<S>, now_ms: u64) -> NextWake 
     for table in engine.catalogue().all().into_iter().filter(|table| engine.owns(table.id)) {
         let next = work_on(engine, &table, now_ms).await.unwrap_or(retry);
         wake = wake.earlier(next);
+        wake = wake.earlier(strong::step(engine, &table, now_ms).await.unwrap_or(retry));
         wake = wake.earlier(replication::step(engine, &table, now_ms).await.unwrap_or(retry));
         wake = wake.earlier(ttl::maintain(engine, &table, now_ms).await.unwrap_or(retry));
         wake = wake.earlier(changes::maintain(engine, &table, now_ms).await.unwrap_or(retry));
         wake = wake.earlier(history::maintain(engine, &table, now_ms).await.unwrap_or(retry));
     }
+    engine.shared_tables().forget_healed(engine, now_ms).await;
     wake = wake.earlier(replication::verify(engine, now_ms).await.unwrap_or(retry));
     for table in engine.catalogue().doomed().into_iter().filter(|table| engine.owns(table.id)) {
         wake = wake.earlier(match purge_table(engine, &table).await {
@@ -125,6 +128,7 @@ async fn work_on<S: Store>(engine: &Engine<S>, table: &Table, now_ms: u64) -> Re
         // The work on its group ends it.
         TableStatus::Creating if table.is_joining() => return Ok(NextWake::default()),
         TableStatus::Deleting if table.is_leaving() => return Ok(NextWake::default()),
+        TableStatus::Deleting if table.strong.is_some() => return Ok(NextWake::default()),
         TableStatus::Updating if table.is_disassociating() => return Ok(NextWake::default()),
         TableStatus::Creating | TableStatus::Updating => {
             let activate = |table: &mut Table| {

@@ -99,7 +99,7 @@ pub(crate) async fn update<S: Store>(
         Ok(())
     };
     let permit = || engine.pace().check_presence();
-    let (tables, ()) = engine.catalogue().change_all(&[found.id], &[], permit, change).await?;
+    let (tables, ()) = engine.catalogue().change_all(&[found.target()], &[], permit, change).await?;
     let table = tables.first().ok_or_else(fault::internal)?;
     let recovery = Window::of(engine, table, now_ms).map(|window| window.description());
     Ok(Response::UpdateContinuousBackups(ContinuousBackupsDescription { recovery }))

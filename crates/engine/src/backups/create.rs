@@ -11,14 +11,13 @@ use keywright_store::Store;
 use super::describe::details;
 use super::lookup;
 use crate::catalogue::backup::{Backup, BackupName, Maker, NewBackup};
-use crate::catalogue::{OtherRows, Table, TableStatus};
+use crate::catalogue::{OtherRows, Table, TableStatus, Target};
 use crate::history::cut::Cut;
 use crate::jobs::row::{Job, NewJob, Seal, Work, new_id};
 use crate::state::Engine;
 use crate::state::stats::Counted;
 use crate::support::env::Namespace;
 use crate::support::fault;
-use crate::support::layout::TableId;
 
 /// A backup that is wanted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -117,7 +116,7 @@ async fn create_all<S: Store>(
         let table = TableRef { as_given: name.clone(), name, arn_scope: None };
         tables.push(lookup(engine, namespace, &table)?);
     }
-    let ids: Vec<TableId> = tables.iter().map(|table| table.id).collect();
+    let ids: Vec<Target> = tables.iter().map(|table| table.target()).collect();
     let planned: Vec<Planned> =
         tables.iter().map(|table| Planned::of(engine, namespace, table, now_ms)).collect();
     let cut = Cut::prepare(engine, now_ms).await?;

@@ -20,7 +20,7 @@ use super::describe::{find, not_found};
 use super::settings::creation_of;
 use super::{lookup, scope};
 use crate::catalogue::backup::{Backup, BackupName, Items};
-use crate::catalogue::{Filling, NewName, OtherRows, Table, TableStatus};
+use crate::catalogue::{Filling, NewName, OtherRows, Table, TableStatus, Target as RecordTarget};
 use crate::jobs::row::{Job, NewJob, Restore, Source, Work, last_restore_key, open_restores};
 use crate::state::Engine;
 use crate::support::env::Namespace;
@@ -75,7 +75,7 @@ pub(crate) async fn to_point_in_time<S: Store>(
         };
         Ok(new.build(id, Restore { source: from, backup: None }, filling, rows))
     };
-    let table = new.create(engine, (&[source.id], &[]), build).await?;
+    let table = new.create(engine, (&[source.target()], &[]), build).await?;
     Ok(Response::RestoreTableToPointInTime(Box::new(answer(engine, &table))))
 }
 
@@ -258,7 +258,7 @@ impl<'r> Target<'r> {
     async fn create<S: Store>(
         &self,
         engine: &Engine<S>,
-        (sources, others): (&[TableId], &[Bytes]),
+        (sources, others): (&[impl Copy + Into<RecordTarget> + Sync], &[Bytes]),
         build: impl Fn(TableId, &mut [Table], &mut OtherRows) -> Result<Table, Error>,
     ) -> Result<Arc<Table>, Error> {
         let (namespace, name) = (self.namespace, self.creation.name.as_str());

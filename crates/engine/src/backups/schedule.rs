@@ -36,7 +36,7 @@ impl<S: Store> Engine<S> {
     /// and that have none with such a name since then.
     pub async fn back_up_if_due(&self, due: &DueBackup) -> Result<Vec<BackedUp>, Error> {
         let mut made = Vec::new();
-        for table in self.catalogue().all() {
+        for table in self.catalogue().all_members() {
             let is_meant = table.name == due.wish.table
                 && due.place.as_ref().is_none_or(|(account, region)| {
                     table.account == account.as_str() && table.region == region.as_str()

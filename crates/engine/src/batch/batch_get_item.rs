@@ -49,7 +49,10 @@ pub(crate) async fn batch_get_item<S: Store>(
     let mut answer = Answer::default();
     let mut pace = engine.pace();
     for table in &tables {
-        answer.read(engine, &mut pace, &snapshot, table).await?;
+        match engine.region_view(&table.table, table.request.consistency).await? {
+            None => answer.read(engine, &mut pace, &snapshot, table).await?,
+            Some(view) => answer.read(engine, &mut pace, &view, table).await?,
+        }
     }
     if answer.processed == 0
         && let Some(throttled) = answer.throttled

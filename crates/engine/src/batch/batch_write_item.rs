@@ -121,6 +121,7 @@ fn check<S: Store>(
         engine.catalogue().lookup_for(caller, &table.table)?;
     }
     let mut seen: BTreeSet<Bytes> = BTreeSet::new();
+    let mut shared: Vec<(Arc<Table>, Bytes)> = Vec::new();
     let mut tables = Tables::of(engine, caller);
     for place in places {
         let table = tables.of_place(*place)?;
@@ -131,11 +132,18 @@ fn check<S: Store>(
             }
             BatchWrite::Delete(key) => bind_key(table.id, &table.schema, key)?,
         };
+        if table.strong.is_some() {
+            shared.push((table, key.row.clone()));
+        }
         if !seen.insert(key.row) {
             return Err(Error::validation(messages::BATCH_DUPLICATE_KEYS));
         }
     }
-    Ok(())
+    if shared.is_empty() {
+        return Ok(());
+    }
+    let writes: Vec<(&Table, &Bytes)> = shared.iter().map(|(table, row)| (&**table, row)).collect();
+    engine.contend(&writes)
 }
 
 /// The tables of writes that follow each other, each looked up once.

@@ -16,6 +16,7 @@ use keywright_store::{Snapshot, Store};
 
 use crate::batch::cancel::{cancelled_by_fault, cancelled_by_limits};
 use crate::bind::key::bind_row;
+use crate::bind::transaction::check_tables;
 use crate::bind::{BindFault, FaultScope};
 use crate::catalogue::Table;
 use crate::insights::contributor::KeySource;
@@ -76,6 +77,7 @@ fn bind<S: Store>(
     for get in &request.gets {
         tables.push(engine.catalogue().lookup_for(caller, &get.table)?);
     }
+    check_tables(tables.iter().map(|table| &**table))?;
     let mut seen = BTreeSet::new();
     let mut bound: Vec<Result<Bytes, BindFault>> = Vec::with_capacity(tables.len());
     for (get, table) in request.gets.iter().zip(&tables) {

@@ -25,6 +25,7 @@ use keywright_store::{Snapshot, Store};
 use crate::batch::cancel::{cancelled, cancelled_by_fault, cancelled_by_limits, reason};
 use crate::bind::item::{bind_put, check_condition, check_update};
 use crate::bind::key::bind_key;
+use crate::bind::transaction::check_tables;
 use crate::bind::{BindFault, FaultScope};
 use crate::catalogue::Table;
 use crate::state::Engine;
@@ -227,6 +228,7 @@ fn bind<'r, S: Store>(
     for action in &request.actions {
         tables.push(engine.catalogue().lookup_for(caller, &action.table)?);
     }
+    check_tables(tables.iter().map(|table: &Arc<Table>| &**table))?;
     let mut bound = Vec::with_capacity(tables.len());
     for (write, table) in request.actions.iter().zip(tables) {
         match bind_action(write, table) {

@@ -8,6 +8,7 @@ pub(crate) mod key;
 pub(crate) mod range;
 pub(crate) mod source;
 pub(crate) mod start_key;
+pub(crate) mod transaction;
 
 use keywright_semantics::error::{Error, ErrorKind};
 use keywright_semantics::value::AttributeValue;

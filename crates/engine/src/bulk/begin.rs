@@ -90,7 +90,7 @@ impl New<'_> {
             let permit = || engine.pace().check_presence();
             let change = |tables: &mut [Table], rows: &mut OtherRows| self.write(&beginning, tables, rows);
             let keys = beginning.keys();
-            let (_, begun) = engine.catalogue().change_all(&[table.id], &keys, permit, change).await?;
+            let (_, begun) = engine.catalogue().change_all(&[table.target()], &keys, permit, change).await?;
             match begun {
                 Begun::New(transfer) => {
                     engine.due().jobs_changed(self.now_ms);

@@ -41,6 +41,8 @@ pub(crate) struct StreamTerms {
     pub view: StreamView,
     /// When the transition to enabled or disabled ends.
     pub settled_ms: u64,
+    /// The member of a strongly consistent group whose stream it is; 0 in any other table.
+    pub owner: u8,
 }
 
 /// What a log is kept for. Each consumer that needs other images, or another retention, is a variant.
@@ -179,6 +181,14 @@ impl ChangeLog {
         self.shards.iter().find(|shard| shard.number == number)
     }
 
+    /// Takes no more changes, and is to be forgotten as soon as possible: nobody can read it.
+    pub(super) fn close_for_good(&mut self, now_ms: u64) {
+        self.close(now_ms);
+        for closed in self.shards.iter_mut().filter_map(|shard| shard.closed.as_mut()) {
+            closed.at_ms = 0;
+        }
+    }
+
     /// Takes no more changes from this time on.
     pub(super) fn close(&mut self, now_ms: u64) {
         self.closed_ms = Some(now_ms);
@@ -203,25 +213,56 @@ pub(super) struct StreamRecord {
 impl StreamRecord {
     /// Those of a table's streams.
     pub(super) fn of_streams(logs: &[ChangeLog]) -> Vec<Self> {
-        let record = |log: &ChangeLog| match &log.purpose {
-            Purpose::Stream(StreamTerms { label, view, settled_ms }) => Some(Self {
-                label: label.clone(),
-                view: *view,
-                created_ms: log.opened_ms,
-                settled_ms: *settled_ms,
-                disabled_ms: log.closed_ms,
-                shards: log.shards.clone(),
-            }),
+        Self::with_owners(logs).filter(|(owner, _)| *owner == 0).map(|(_, record)| record).collect()
+    }
+
+    fn with_owners(logs: &[ChangeLog]) -> impl Iterator<Item = (u8, Self)> {
+        logs.iter().filter_map(|log| match &log.purpose {
+            Purpose::Stream(StreamTerms { label, view, settled_ms, owner }) => {
+                let record = Self {
+                    label: label.clone(),
+                    view: *view,
+                    created_ms: log.opened_ms,
+                    settled_ms: *settled_ms,
+                    disabled_ms: log.closed_ms,
+                    shards: log.shards.clone(),
+                };
+                Some((*owner, record))
+            }
             Purpose::Destination(_) | Purpose::Replication => None,
-        };
-        logs.iter().filter_map(record).collect()
+        })
+    }
+}
+
+/// The stored form of a stream of another member of a strongly consistent group than the first.
+#[derive(PartialEq, Serialize, Deserialize)]
+pub(super) struct MemberStreamRecord {
+    owner: u8,
+    record: StreamRecord,
+}
+
+impl MemberStreamRecord {
+    /// Those of a group's streams.
+    pub(super) fn of_members(logs: &[ChangeLog]) -> Vec<Self> {
+        let all = StreamRecord::with_owners(logs).filter(|(owner, _)| *owner != 0);
+        all.map(|(owner, record)| Self { owner, record }).collect()
+    }
+}
+
+impl From<MemberStreamRecord> for ChangeLog {
+    fn from(stored: MemberStreamRecord) -> Self {
+        let mut log = Self::from(stored.record);
+        if let Purpose::Stream(terms) = &mut log.purpose {
+            terms.owner = stored.owner;
+        }
+        log
     }
 }
 
 impl From<StreamRecord> for ChangeLog {
     fn from(record: StreamRecord) -> Self {
         let StreamRecord { label, view, created_ms, settled_ms, disabled_ms, shards } = record;
-        let purpose = Purpose::Stream(StreamTerms { label, view, settled_ms });
+        let purpose = Purpose::Stream(StreamTerms { label, view, settled_ms, owner: 0 });
         Self { purpose, opened_ms: created_ms, closed_ms: disabled_ms, shards }
     }
 }
@@ -306,7 +347,8 @@ mod tests {
         let half = u64::MAX / 2;
         let shards =
             vec![shard(0, 0, u64::MAX, closed), shard(1, 0, half, None), shard(2, half + 1, u64::MAX, None)];
-        let terms = StreamTerms { label: "l".to_owned(), view: StreamView::KeysOnly, settled_ms: 0 };
+        let terms =
+            StreamTerms { label: "l".to_owned(), view: StreamView::KeysOnly, settled_ms: 0, owner: 0 };
         let log = ChangeLog { purpose: Purpose::Stream(terms), opened_ms: 0, closed_ms: None, shards };
         for hash in [0, 1, half, half + 1, u64::MAX] {
             let covering = log.open_shards().filter(|shard| shard.covers(ShardHash(hash))).count();

@@ -3,7 +3,7 @@
 //! A commit that changes the catalogue raises its epoch, a row of its own. A process that reads a higher one
 //! than it knows reads the catalogue again. Stores of one process have no epoch.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -102,11 +102,11 @@ impl Cache {
             .values()
             .flat_map(BTreeMap::values)
             .chain(known.doomed.values())
-            .map(|table| (table.id, table))
+            .map(|table| (table.target(), table))
             .collect();
         let tables = self.names.values_mut().flat_map(BTreeMap::values_mut).chain(self.doomed.values_mut());
         for table in tables {
-            if let Some(same) = known.get(&table.id).filter(|known| known.version == table.version) {
+            if let Some(same) = known.get(&table.target()).filter(|known| known.version == table.version) {
                 *table = Arc::clone(same);
             }
         }
@@ -146,15 +146,23 @@ async fn read_all(view: &impl Snapshot) -> Result<Cache, CatalogueFault> {
         Ok(())
     })
     .await?;
+    let mut strong = BTreeSet::new();
     load(view, NAMES, |entry_key, value| {
         let id = read_u64(&value).map(TableId);
         if id.is_some_and(|id| cache.refused.note_named(id)) {
+            return Ok(());
+        }
+        if id.is_some_and(|id| strong.contains(&id)) {
+            // Its first name has brought all of them.
             return Ok(());
         }
         let Some(table) = id.and_then(|id| tables.remove(&id)) else {
             let text = "the row of a table's name points to no record".to_owned();
             return Err(CatalogueFault::Record { key: entry_key, text });
         };
+        if table.strong.is_some() {
+            strong.insert(table.id);
+        }
         cache.insert(table);
         Ok(())
     })

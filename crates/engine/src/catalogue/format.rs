@@ -69,6 +69,19 @@ impl<S: Store> Catalogue<S> {
         }
     }
 
+    /// Refuses a strongly consistent group while a process over the store would not know its names.
+    pub(crate) async fn check_knows_strong(&self, table: &str) -> Result<(), Error> {
+        if !self.store.capabilities().is_shared {
+            return Ok(());
+        }
+        let view = self.store.snapshot().await.map_err(|fault| fault::storage(&fault))?;
+        if all_know(&view, TAGGED).await.map_err(|fault| fault::storage(&fault))? {
+            Ok(())
+        } else {
+            Err(Error::new(ErrorKind::ResourceInUse, global::older_servers(table)))
+        }
+    }
+
     /// Writes the records of a change, in the newest form that every process over the store reads, and raises
     /// the store's format if that form needs it. `stored` is the format that the transaction has read under
     /// protection.
@@ -87,6 +100,9 @@ impl<S: Store> Catalogue<S> {
             if is_shared && !all_know(&**txn, needed).await.map_err(|fault| fault::storage(&fault))? {
                 if let Some(table) = txn.records().find(|table| record::has_policies(table)) {
                     return Err(no_policy_yet(&table.name));
+                }
+                if let Some(table) = txn.records().find(|table| record::is_strong(table)) {
+                    return Err(Error::new(ErrorKind::ResourceInUse, global::older_servers(&table.name)));
                 }
                 if needed > TAGGED {
                     return Err(not_yet(txn.records()));

@@ -21,6 +21,7 @@ use keywright_store::{CommitError, CommitVersion, Snapshot, Store, StoreError, T
 
 use super::record::{self, RecordFault};
 use super::rows::{RECORDS, record_version};
+use super::strong::{Target, region_hash};
 use super::table::Table;
 use crate::support::fault;
 use crate::support::layout::{Space, TableId};
@@ -155,18 +156,28 @@ impl<T: Transaction> TableChange<T> {
         Ok(Self { txn, records: Vec::new() })
     }
 
-    /// The newest record of a table, to be changed.
+    /// The newest record of a table, to be changed. That of a strongly consistent group stands as its first
+    /// member.
     pub(super) async fn read(&mut self, id: TableId) -> Result<Table, Error> {
         let rows = self.txn.get_for_write(&[record_key(id)]).await.map_err(|fault| fault::storage(&fault))?;
         let gone = || Error::new(ErrorKind::ResourceNotFound, messages::RESOURCE_NOT_FOUND);
         decode(&rows.into_iter().next().flatten().ok_or_else(gone)?)
     }
 
-    /// The newest records of several tables.
-    pub(super) async fn read_all(&mut self, ids: &[TableId]) -> Result<Vec<Table>, Error> {
-        let mut tables = Vec::with_capacity(ids.len());
-        for id in ids {
-            tables.push(self.read(*id).await?);
+    /// The newest records of several tables, each as it is to be changed.
+    pub(super) async fn read_all(
+        &mut self,
+        targets: &[impl Into<Target> + Copy + Sync],
+    ) -> Result<Vec<Table>, Error> {
+        let mut tables = Vec::with_capacity(targets.len());
+        for target in targets {
+            let target: Target = (*target).into();
+            let mut table = self.read(target.id).await?;
+            table.stand_as(target.place);
+            if target.region.is_some_and(|region| region != region_hash(&table.region)) {
+                return Err(Error::new(ErrorKind::ResourceNotFound, messages::RESOURCE_NOT_FOUND));
+            }
+            tables.push(table);
         }
         Ok(tables)
     }
@@ -183,10 +194,11 @@ impl<T: Transaction> TableChange<T> {
     pub(super) fn change(&mut self, before: &Table, table: &mut Table) {
         table.version = before.version + 1;
         table.forget_policies_of_gone_streams();
-        table.check();
-        table.check_follows(before);
+        let record = table.standing_as(0);
+        record.check();
+        record.check_follows(before);
         self.txn.protect(&record_key(table.id));
-        self.records.push(table.clone());
+        self.records.push(record);
     }
 
     /// Writes the record of a table that no writer can know yet.

@@ -49,6 +49,9 @@ pub(crate) struct History {
     cut: Stamp,
     /// Generations whose rows are to be purged.
     pub doomed: Vec<HistoryGeneration>,
+    /// The longest recovery of the other members of a strongly consistent group, while one is on.
+    #[serde(skip)]
+    days_of_others: Option<u8>,
 }
 
 impl History {
@@ -95,6 +98,27 @@ impl History {
         self.check();
     }
 
+    /// The days that some recovery goes back: the table's own, or that of another member of its group.
+    pub(crate) fn recovery_days(&self) -> Option<u8> {
+        self.recovery.map(|recovery| recovery.period_days).max(self.days_of_others)
+    }
+
+    /// Exchanges the table's own recovery with that of another member of its group.
+    pub(super) const fn exchange_recovery(&mut self, other: &mut Option<Recovery>) {
+        std::mem::swap(&mut self.recovery, other);
+    }
+
+    /// Notes what the other members of its group need.
+    pub(super) const fn set_days_of_others(&mut self, days: Option<u8>) {
+        self.days_of_others = days;
+    }
+
+    /// Keeps no more than the table itself needs.
+    pub(super) fn forget_others(&mut self) {
+        self.days_of_others = None;
+        self.end_if_unneeded();
+    }
+
     pub(crate) fn disable_recovery(&mut self) {
         self.recovery = None;
         self.end_if_unneeded();
@@ -128,9 +152,9 @@ impl History {
     pub(crate) fn needed_from(&self, now_ms: u64) -> Option<Stamp> {
         self.generation?;
         let held = self.holds.iter().map(|hold| hold.stamp).min();
-        let recovered = self.recovery.map(|recovery| {
-            Stamp::first_of(now_ms.saturating_sub(u64::from(recovery.period_days).saturating_mul(DAY_MS)))
-        });
+        let recovered = self
+            .recovery_days()
+            .map(|days| Stamp::first_of(now_ms.saturating_sub(u64::from(days).saturating_mul(DAY_MS))));
         let needed = held.into_iter().chain(recovered).min().unwrap_or(self.since);
         Some(needed.max(self.since))
     }
@@ -149,7 +173,7 @@ impl History {
     }
 
     fn end_if_unneeded(&mut self) {
-        if self.recovery.is_none() && self.holds.is_empty() {
+        if self.recovery_days().is_none() && self.holds.is_empty() {
             self.doomed.extend(self.generation.take());
         }
         self.check();
@@ -161,7 +185,7 @@ impl History {
     ///
     /// If it does not hold.
     pub(super) fn check(&self) {
-        let is_needed = self.recovery.is_some() || !self.holds.is_empty();
+        let is_needed = self.recovery_days().is_some() || !self.holds.is_empty();
         assert_eq!(self.is_on(), is_needed, "history is on while something needs it");
         let is_new = |generation: &HistoryGeneration| generation.0 < self.next_generation;
         assert!(self.generation.iter().chain(&self.doomed).all(is_new), "generations are never reused");

@@ -5,6 +5,7 @@ use super::remote::Remote;
 use super::replicas::{Member, MemberStatus, Overrides, Replication};
 use super::shards::NewLog;
 use super::table::{Table, table_arn};
+use super::table_state::TableStatus;
 use crate::support::layout::TableId;
 
 impl Member {
@@ -62,7 +63,8 @@ impl Table {
 
     /// Whether the table is a replica that is being filled: background work on its group ends that.
     pub(crate) fn is_joining(&self) -> bool {
-        self.as_member().is_some_and(|member| member.status == MemberStatus::Creating)
+        let is_strong = self.strong.is_some() && self.status == TableStatus::Creating;
+        is_strong || self.as_member().is_some_and(|member| member.status == MemberStatus::Creating)
     }
 
     /// Whether the table is a replica that leaves its group: background work on its group ends that.

@@ -32,7 +32,12 @@ mod shards;
 mod stored;
 mod stream;
 mod stream_names;
+mod strong;
+mod strong_member;
+mod strong_names;
 mod table;
+mod table_insights;
+mod table_state;
 mod ttl;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -71,10 +76,12 @@ pub(crate) use rows::{backfill_key, next_id_key, progress_prefixes, ttl_fill_key
 pub(crate) use shards::{NewLog, Succession};
 pub(crate) use stream::Stream;
 pub(crate) use stream_names::StreamName;
+pub(crate) use strong::{Founding, NewMember, StrongGroup, Target, WitnessStatus};
 pub(crate) use table::{
-    Backfill, ClassState, DoomedIndex, EncryptionState, IndexState, IndexStatus, KeyChange, ModeChanges,
-    OnDemandLimits, Seen, Table, TableStatus, Throughput, Warm, WarmJob, note_change, table_arn,
+    Backfill, ClassState, DoomedIndex, IndexState, IndexStatus, ModeChanges, OnDemandLimits, Seen, Table,
+    Throughput, Warm, WarmJob, note_change, table_arn,
 };
+pub(crate) use table_state::{EncryptionState, KeyChange, TableStatus};
 pub(crate) use ttl::{TtlGeneration, TtlState};
 
 use crate::support::env::{AccountId, Caller, Namespace, Region};
@@ -88,6 +95,8 @@ use refused::{RefusedTable, RefusedTables};
 use rows::name_key;
 use stream_names::StreamNames;
 
+/// For a commit that changes no table.
+pub(crate) const NO_TABLES: [TableId; 0] = [];
 /// How often a change of a table is tried again after a conflict.
 const CHANGE_TRIES_MAX: usize = 100;
 /// Regions of an account that a search for a table looks at.
@@ -336,8 +345,16 @@ impl<S: Store> Catalogue<S> {
         self.read().sizes.total
     }
 
-    /// Every table, including deleted ones that still have rows or streams.
+    /// Every table, including deleted ones that still have rows or streams. A strongly consistent group is
+    /// there once, as its first member.
     pub(crate) fn all(&self) -> Vec<Arc<Table>> {
+        let cache = self.read();
+        let named = cache.names.values().flat_map(BTreeMap::values).filter(|table| table.stands_first());
+        named.chain(cache.doomed.values()).cloned().collect()
+    }
+
+    /// The same, but a strongly consistent group as each of its members.
+    pub(crate) fn all_members(&self) -> Vec<Arc<Table>> {
         let cache = self.read();
         cache.names.values().flat_map(BTreeMap::values).chain(cache.doomed.values()).cloned().collect()
     }
@@ -354,11 +371,11 @@ impl<S: Store> Catalogue<S> {
         Arc::clone(named.filter(|named| named.id == table.id).unwrap_or(table))
     }
 
-    /// The table of this number, live or deleted.
+    /// The table of this number, live or deleted; of a strongly consistent group its first member.
     pub(crate) fn with_id(&self, id: TableId) -> Option<Arc<Table>> {
         let cache = self.read();
         let mut named = cache.names.values().flat_map(BTreeMap::values);
-        named.find(|table| table.id == id).or_else(|| cache.doomed.get(&id)).cloned()
+        named.find(|table| table.id == id && table.stands_first()).or_else(|| cache.doomed.get(&id)).cloned()
     }
 
     /// The table of a stream, live or deleted.
@@ -406,15 +423,15 @@ impl<S: Store> Catalogue<S> {
         permit: impl Fn() -> Result<(), Error>,
         build: impl Fn(TableId) -> Table,
     ) -> Result<Arc<Table>, Error> {
-        self.create_with(new, (&[], &[]), permit, |id, _, _| Ok(build(id))).await
+        self.create_with(new, (&NO_TABLES, &[]), permit, |id, _, _| Ok(build(id))).await
     }
 
     /// The same in a commit that also changes the tables of `sources`, and reads and writes other rows, as
     /// `change_all` does.
-    pub(crate) async fn create_with(
+    pub(crate) async fn create_with<Source: Copy + Into<Target> + Sync>(
         &self,
         new: NewName<'_>,
-        (sources, others): (&[TableId], &[Bytes]),
+        (sources, others): (&[Source], &[Bytes]),
         permit: impl Fn() -> Result<(), Error>,
         build: impl Fn(TableId, &mut [Table], &mut OtherRows) -> Result<Table, Error>,
     ) -> Result<Arc<Table>, Error> {
@@ -476,7 +493,7 @@ impl<S: Store> Catalogue<S> {
     /// Changes a table's record. The change gets the newest record and may refuse.
     pub(crate) async fn change<R>(
         &self,
-        id: TableId,
+        id: impl Into<Target> + Copy + Sync,
         change: impl Fn(&mut Table) -> Result<R, Error>,
     ) -> Result<(Arc<Table>, R), Error> {
         self.change_if(id, || Ok(()), change).await
@@ -485,7 +502,7 @@ impl<S: Store> Catalogue<S> {
     /// The same, unless `permit` refuses once it is the caller's turn.
     pub(crate) async fn change_if<R>(
         &self,
-        id: TableId,
+        id: impl Into<Target> + Copy + Sync,
         permit: impl Fn() -> Result<(), Error>,
         change: impl Fn(&mut Table) -> Result<R, Error>,
     ) -> Result<(Arc<Table>, R), Error> {
@@ -503,7 +520,7 @@ impl<S: Store> Catalogue<S> {
     /// called after the transaction has begun, and again after a conflict.
     pub(crate) async fn change_all<R>(
         &self,
-        ids: &[TableId],
+        ids: &[impl Into<Target> + Copy + Sync],
         others: &[Bytes],
         permit: impl Fn() -> Result<(), Error>,
         change: impl Fn(&mut [Table], &mut OtherRows) -> Result<R, Error>,
@@ -537,12 +554,13 @@ impl<S: Store> Catalogue<S> {
         Err(fault::internal())
     }
 
-    /// Publishes this copy of a table to requests, unless they have a newer one.
+    /// Publishes this copy of a table to requests, unless they have a newer one. It is returned as it stands.
     fn adopt(&self, table: Table) -> Arc<Table> {
         let table = Arc::new(table);
+        let whole = if table.stands_first() { Arc::clone(&table) } else { Arc::new(table.standing_as(0)) };
         // Encoded before the lock is taken, which every request takes too.
-        let bytes = record_bytes(&table);
-        self.write().replace(&table, bytes);
+        let bytes = record_bytes(&whole);
+        self.write().replace(&whole, bytes);
         table
     }
 
@@ -630,6 +648,15 @@ impl<S: Store> Catalogue<S> {
 
 impl Cache {
     fn insert(&mut self, table: Arc<Table>) {
+        if table.strong.is_none() {
+            return self.insert_face(table);
+        }
+        for face in table.faces() {
+            self.insert_face(Arc::new(face));
+        }
+    }
+
+    fn insert_face(&mut self, table: Arc<Table>) {
         self.streams.add(&table);
         self.note_policies(&table);
         self.names.entry(owner(&table)).or_default().insert(table.name.clone(), table);
@@ -658,10 +685,10 @@ impl Cache {
 
     /// Notes whether a table has policies.
     fn note_policies(&mut self, table: &Table) {
-        if table.policies.in_force.is_empty() {
-            self.with_policies.remove(&table.id);
-        } else {
+        if table.has_any_policy() {
             self.with_policies.insert(table.id);
+        } else {
+            self.with_policies.remove(&table.id);
         }
     }
 
@@ -687,6 +714,10 @@ impl Cache {
         let named = named.filter(|named| named.id == table.id);
         let place = named.or_else(|| self.doomed.get_mut(&table.id));
         if let Some(place) = place.filter(|place| place.version < table.version) {
+            if place.strong.is_some() || table.strong.is_some() {
+                let known = Arc::clone(place);
+                return self.replace_faces(&known, table, bytes);
+            }
             self.streams.replace(place, table);
             *place = Arc::clone(table);
             self.sizes.set(table.id, bytes);
@@ -716,7 +747,7 @@ pub(crate) fn record_bytes(table: &Table) -> usize {
 /// A table's settings in their stored form, for a backup. Policies and replicas are not among them: a
 /// restored table has none.
 pub(crate) fn stored_settings(table: &Table) -> Vec<u8> {
-    if table.policies == Policies::default() && !record::has_replicas(table) {
+    if table.policies == Policies::default() && !record::has_replicas(table) && !record::is_strong(table) {
         return record::encode(table);
     }
     let mut kept = Table {
@@ -724,9 +755,14 @@ pub(crate) fn stored_settings(table: &Table) -> Vec<u8> {
         replication: None,
         remote: Remote::default(),
         has_old_versions: false,
+        strong: None,
         ..table.clone()
     };
-    kept.logs.retain(|log| log.purpose != Purpose::Replication);
+    kept.logs.retain(|log| match &log.purpose {
+        Purpose::Stream(terms) => terms.owner == 0,
+        Purpose::Destination(_) => true,
+        Purpose::Replication => false,
+    });
     record::encode(&kept)
 }
 

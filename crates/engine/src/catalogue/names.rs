@@ -6,7 +6,8 @@ use keywright_semantics::response::{
 };
 use keywright_semantics::schema::{KeyAttribute, KeySchema};
 
-use super::table::{IndexStatus, TableStatus};
+use super::table::IndexStatus;
+use super::table_state::TableStatus;
 
 pub(crate) fn key_schema(key: &KeySchema) -> Vec<KeySchemaElement> {
     let partition = key.partition.iter().map(|attribute| (attribute, KeyRole::Hash));

@@ -140,7 +140,8 @@ mod tests {
     fn an_empty_shard_settled_after_its_parent_ends_where_it_starts() {
         let table = bench().engine.catalogue().find(&namespace(), "t").expect("the bench has a table");
         let mut table = (*table).clone();
-        let terms = StreamTerms { label: "l".to_owned(), view: StreamView::KeysOnly, settled_ms: 0 };
+        let terms =
+            StreamTerms { label: "l".to_owned(), view: StreamView::KeysOnly, settled_ms: 0, owner: 0 };
         table.open_log(NewLog { purpose: Purpose::Stream(terms), opened_ms: 0, after: 1 }, 1);
         let parent = table.live_stream().expect("it is enabled").log.shards[0].clone();
         table.succeed_shard(parent.number, Succession::Roll, 5);

@@ -13,9 +13,10 @@ pub(crate) struct Stream<'t> {
 impl Table {
     /// The enabled stream, and disabled ones whose records can still be read.
     pub(crate) fn streams(&self) -> impl Iterator<Item = Stream<'_>> {
-        self.logs.iter().filter_map(|log| match &log.purpose {
-            Purpose::Stream(terms) => Some(Stream { terms, log }),
-            Purpose::Destination(_) | Purpose::Replication => None,
+        let owner = self.stream_owner();
+        self.logs.iter().filter_map(move |log| match &log.purpose {
+            Purpose::Stream(terms) if terms.owner == owner => Some(Stream { terms, log }),
+            Purpose::Stream(_) | Purpose::Destination(_) | Purpose::Replication => None,
         })
     }
 
@@ -31,8 +32,11 @@ impl Table {
 
     /// Ends the enabled stream, if there is one.
     pub(crate) fn close_stream(&mut self, now_ms: u64, settled_ms: u64) {
+        let owner = self.stream_owner();
         for log in self.logs.iter_mut().filter(|log| log.is_open()) {
-            if let Purpose::Stream(terms) = &mut log.purpose {
+            if let Purpose::Stream(terms) = &mut log.purpose
+                && terms.owner == owner
+            {
                 terms.settled_ms = settled_ms;
                 log.close(now_ms);
             }
@@ -63,7 +67,7 @@ mod tests {
         let views =
             [StreamView::KeysOnly, StreamView::NewImage, StreamView::OldImage, StreamView::NewAndOldImages];
         for (view, place) in views.into_iter().zip(0_u8..) {
-            let terms = StreamTerms { label: "l".to_owned(), view, settled_ms: 6 };
+            let terms = StreamTerms { label: "l".to_owned(), view, settled_ms: 6, owner: 0 };
             let log = ChangeLog {
                 purpose: Purpose::Stream(terms),
                 opened_ms: 5,

@@ -106,7 +106,12 @@ mod tests {
         let mut table = Table { id: TableId(id), name: name.to_owned(), ..(*table).clone() };
         for label in labels {
             table.close_stream(1, 1);
-            let terms = StreamTerms { label: (*label).to_owned(), view: StreamView::KeysOnly, settled_ms: 0 };
+            let terms = StreamTerms {
+                label: (*label).to_owned(),
+                view: StreamView::KeysOnly,
+                settled_ms: 0,
+                owner: 0,
+            };
             table.open_log(NewLog { purpose: Purpose::Stream(terms), opened_ms: 0, after: 1 }, 1);
         }
         table

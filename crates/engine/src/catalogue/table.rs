@@ -21,17 +21,11 @@ use super::policies::Policies;
 use super::remote::Remote;
 use super::replicas::Replication;
 use super::stored::TableClassRecord;
+use super::strong::StrongGroup;
+use super::table_state::{EncryptionState, KeyChange, TableStatus};
 use super::ttl::TtlState;
 use crate::support::layout::{IndexId, TableId};
 use crate::support::stamp::DAY_MS;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum TableStatus {
-    Creating,
-    Updating,
-    Active,
-    Deleting,
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum IndexStatus {
@@ -166,29 +160,6 @@ pub(crate) struct ClassState {
     pub changed_ms: Option<u64>,
 }
 
-/// Server-side encryption with a key of the account's, as reported.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct EncryptionState {
-    pub key_arn: String,
-}
-
-/// A change of the key that encrypts a table, as reported while it is under way.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct KeyChange {
-    pub began_ms: u64,
-    pub until_ms: u64,
-    pub before: Option<EncryptionState>,
-}
-
-impl KeyChange {
-    /// Whether the table still shows the key that it had. The service shows it for 8 to 9 of 22 seconds
-    /// (observed).
-    pub(crate) fn shows_old_key(&self, now_ms: u64) -> bool {
-        let all_ms = self.until_ms.saturating_sub(self.began_ms);
-        now_ms < self.began_ms.saturating_add(all_ms.saturating_mul(2) / 5)
-    }
-}
-
 /// A section of a table's record that this release does not know and may ignore. It is written again as it
 /// was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -258,6 +229,8 @@ pub(crate) struct Table {
     pub remote: Remote,
     /// Whether versions of items that an earlier group left are to be purged.
     pub has_old_versions: bool,
+    /// The strongly consistent group whose rows the record is of.
+    pub strong: Option<Box<StrongGroup>>,
     /// Optional sections of the record that a later release wrote, in ascending order of their tags.
     pub later: Vec<LaterSection>,
     /// Not stored.
@@ -307,6 +280,7 @@ impl Table {
         self.check_destinations();
         self.check_replication();
         self.check_remote();
+        self.check_strong();
         self.history.check();
         self.policies.check();
         assert!(

@@ -20,7 +20,7 @@ pub(crate) async fn disable<S: Store>(
     let now_ms = engine.env().now_ms();
     let settled_ms = now_ms.saturating_add(engine.config().transition_ms);
     let disable = |table: &mut Table| change(table, &request.stream_arn, (now_ms, settled_ms));
-    let (table, ()) = engine.change_table(found.id, disable).await?;
+    let (table, ()) = engine.change_table(found.target(), disable).await?;
     Ok(Response::DisableKinesisStreamingDestination(ChangedDestination {
         table_name: table.name.clone(),
         stream_arn: request.stream_arn.clone(),

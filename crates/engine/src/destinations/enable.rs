@@ -1,7 +1,7 @@
 //! EnableKinesisStreamingDestination.
 
 use keywright_semantics::error::{Error, ErrorKind};
-use keywright_semantics::messages::{destination as messages, table};
+use keywright_semantics::messages::{destination as messages, global, table};
 use keywright_semantics::request::EnableKinesisStreamingDestination;
 use keywright_semantics::response::{ChangedDestination, Configuration, DestinationStatus, Response};
 use keywright_store::Store;
@@ -19,7 +19,7 @@ pub(crate) async fn enable<S: Store>(
 ) -> Result<Response, Error> {
     let found = table_of(engine, namespace, &request.table)?;
     let moment = Moment::now(engine).await?;
-    let (table, ()) = engine.change_table(found.id, |table| change(table, request, moment)).await?;
+    let (table, ()) = engine.change_table(found.target(), |table| change(table, request, moment)).await?;
     Ok(Response::EnableKinesisStreamingDestination(ChangedDestination {
         table_name: table.name.clone(),
         stream_arn: request.stream_arn.clone(),
@@ -35,6 +35,9 @@ fn change(
 ) -> Result<(), Error> {
     use DestinationStatus::{Disabled, EnableFailed};
     check_changeable(table)?;
+    if table.strong.is_some() {
+        return Err(Error::validation(global::STRONG_WITHOUT_DESTINATIONS));
+    }
     let now_ms = moment.now_ms();
     let mut known = table.destinations.all.iter().map(|destination| destination.status(now_ms));
     // One that is being disabled counts too (observed).

@@ -20,7 +20,7 @@ pub(crate) async fn update<S: Store>(
     let now_ms = engine.env().now_ms();
     let settled_ms = now_ms.saturating_add(engine.config().transition_ms);
     let update = |table: &mut Table| change(table, request, (now_ms, settled_ms));
-    let (table, ()) = engine.change_table(found.id, update).await?;
+    let (table, ()) = engine.change_table(found.target(), update).await?;
     Ok(Response::UpdateKinesisStreamingDestination(ChangedDestination {
         table_name: table.name.clone(),
         stream_arn: request.stream_arn.clone(),

@@ -103,7 +103,8 @@ pub(crate) async fn begin<S: Store>(
             Ok(Begun::New(Box::new(transfer)))
         };
         let permit = || engine.pace().check_presence();
-        let changed = engine.catalogue().change_all(&[table.id], &beginning.keys(), permit, change).await?;
+        let changed =
+            engine.catalogue().change_all(&[table.target()], &beginning.keys(), permit, change).await?;
         let transfer = match changed.1 {
             Begun::New(transfer) => {
                 engine.due().jobs_changed(now_ms);

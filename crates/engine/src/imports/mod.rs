@@ -16,7 +16,7 @@ use keywright_semantics::response::{
 };
 use keywright_store::Store;
 
-use crate::catalogue::{Filling, NewName, OtherRows, Table, TableStatus, table_arn};
+use crate::catalogue::{Filling, NO_TABLES, NewName, OtherRows, Table, TableStatus, table_arn};
 use crate::jobs::row::{self as jobs, Cursor, Import as ImportWork, Job, NewJob, Work};
 use crate::jobs::source::{SourceError, errors_of, reading};
 use crate::jobs::transfer::{Beginning, Verdict};
@@ -159,7 +159,7 @@ impl New<'_> {
             check_room(engine, namespace)
         };
         let new = NewName { namespace, name: &creation.name, public_id: &self.public_id };
-        let made = engine.catalogue().create_with(new, (&[], &beginning.keys()), permit, build).await;
+        let made = engine.catalogue().create_with(new, (&NO_TABLES, &beginning.keys()), permit, build).await;
         match made {
             Ok(_) => {
                 engine.due().jobs_changed(self.now_ms);
@@ -193,7 +193,7 @@ impl New<'_> {
             Ok(true)
         };
         let keys = [&beginning.keys()[..], &[transfer.key()]].concat();
-        let (_, has_begun) = engine.catalogue().change_all(&[], &keys, || Ok(()), write).await?;
+        let (_, has_begun) = engine.catalogue().change_all(&NO_TABLES, &keys, || Ok(()), write).await?;
         engine.due().jobs_changed(self.now_ms);
         Ok(has_begun.then_some(transfer))
     }

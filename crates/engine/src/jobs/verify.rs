@@ -11,7 +11,7 @@ use super::object_job::ObjectJob;
 use super::row::{self, Counts, Cursor, Job, NewJob, State, Verify, Work, new_id};
 use super::view::JobView;
 use crate::catalogue::backup::{self, Backup, BackupName, Items};
-use crate::catalogue::{OtherRows, Table};
+use crate::catalogue::{NO_TABLES, OtherRows, Table};
 use crate::state::Engine;
 use crate::support::env::Namespace;
 use crate::support::fault;
@@ -54,7 +54,8 @@ impl<S: Store> Engine<S> {
             Ok(job)
         };
         let key = name.key(namespace);
-        let changed = self.catalogue().change_all(&[], std::slice::from_ref(&key), || Ok(()), begin).await?;
+        let changed =
+            self.catalogue().change_all(&NO_TABLES, std::slice::from_ref(&key), || Ok(()), begin).await?;
         self.due().jobs_changed(now_ms);
         Ok(changed.1.into())
     }

@@ -132,7 +132,7 @@ fn record_gauges<S: Store>(engine: &Engine<S>, now_ms: u64) {
         return;
     }
     let mut accounts: BTreeMap<Place, Account> = BTreeMap::new();
-    for table in engine.catalogue().all() {
+    for table in engine.catalogue().all_members() {
         let place = Place { account: table.account.clone(), region: table.region.clone() };
         if engine.owns(table.id) {
             record_table(engine, &place, &table, now_ms);

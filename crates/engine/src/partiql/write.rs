@@ -19,7 +19,7 @@ use crate::state::Engine;
 use crate::support::env::Caller;
 use crate::support::fault;
 use crate::write::change::Effect;
-use crate::write::single_write::{WriteTarget, write_one};
+use crate::write::single_write::{WriteTarget, WrittenBy, write_one};
 
 /// The item that an UPDATE or DELETE names.
 fn named_item(schema: &TableSchema, condition: Option<&Where>) -> Result<KeyMatch, Error> {
@@ -89,7 +89,7 @@ pub(super) async fn write<S: Store>(
         metrics: ReturnItemCollectionMetrics::None,
     };
     let update = if let Statement::Update { update, .. } = statement { Some(update) } else { None };
-    let target = WriteTarget { table: statement.table(), item: &key, update };
+    let target = WriteTarget { table: statement.table(), item: &key, update, by: WrittenBy::Statement };
     let bind = |table: &Table| {
         Ok(match statement {
             Statement::Insert { item, .. } => {

@@ -6,7 +6,7 @@ use keywright_semantics::error::Error;
 use keywright_semantics::expression::Projection;
 use keywright_semantics::request::get_item::GetItem;
 use keywright_semantics::response::{CapacityForm, GetItemOutput};
-use keywright_store::Store;
+use keywright_store::{Snapshot, Store};
 
 use crate::bind::item::check_paths;
 use crate::bind::key::bind_row;
@@ -35,7 +35,11 @@ pub(crate) async fn get_item<S: Store>(
         engine.note_refused_key(of, &throttled, key);
         throttled.into_error()
     })?;
-    let stored = engine.store().get(&row).await.map_err(|error| fault::storage(&error))?;
+    let stored = match engine.region_view(&table, request.consistency).await? {
+        None => engine.store().get(&row).await,
+        Some(view) => view.get(&row).await,
+    };
+    let stored = stored.map_err(|error| fault::storage(&error))?;
     let found = stored.map(EncodedItem::from_stored).transpose().map_err(fault::corrupt)?;
     let bytes = found.as_ref().map_or(0, EncodedItem::size_bytes);
     let read = Usage::reading(read_units(bytes, read_mode(request.consistency)));

@@ -142,8 +142,12 @@ pub(crate) async fn read_page<S: Store>(engine: &Engine<S>, plan: Plan<'_>) -> R
         throttled.into_error()
     })?;
     if plan.range.end.as_ref().is_none_or(|end| plan.range.start < end) {
-        let snapshot = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
-        fill(engine, &snapshot, &plan, &mut page).await?;
+        if let Some(view) = engine.region_view(plan.source.table, plan.consistency).await? {
+            fill(engine, &view, &plan, &mut page).await?;
+        } else {
+            let snapshot = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
+            fill(engine, &snapshot, &plan, &mut page).await?;
+        }
     }
     assert!(page.count <= page_rows(&page), "no more rows pass the filter than are evaluated");
     let charge = total(&plan, &page);

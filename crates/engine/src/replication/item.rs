@@ -3,6 +3,7 @@
 use keywright_semantics::codec::EncodedItem;
 use keywright_semantics::error::{Error, ErrorKind};
 use keywright_semantics::messages::table as messages;
+use keywright_semantics::request::Consistency;
 use keywright_semantics::value::Item;
 use keywright_store::{Snapshot, Store};
 
@@ -30,8 +31,8 @@ pub struct ReplicaVersion {
 pub struct ReplicaItem {
     /// The item; `None` if there is none.
     pub item: Option<EncodedItem>,
-    /// Its version, or that of its deletion; `None` for an item that is older than the group, and for one
-    /// that was never there.
+    /// Its version, or that of its deletion; `None` for an item that is older than the group, for one that
+    /// was never there, and in a strongly consistent table.
     pub version: Option<ReplicaVersion>,
 }
 
@@ -45,13 +46,18 @@ impl<S: Store> Engine<S> {
     ) -> Result<Option<ReplicaItem>, Error> {
         let not_found = || Error::new(ErrorKind::ResourceNotFound, messages::table_not_found(name));
         let table = self.catalogue().find(namespace, name).ok_or_else(not_found)?;
-        if table.replication.is_none() {
+        if table.replication.is_none() && table.strong.is_none() {
             return Ok(None);
         }
         let row = bind_row(table.id, &table.schema, key).map_err(|fault| Error::validation(fault.message))?;
         let keys = [version_key(table.id, within_table(&row)), row];
-        let view = self.store().snapshot().await.map_err(|error| fault::storage(&error))?;
-        let found = view.get_many(&keys).await.map_err(|error| fault::storage(&error))?;
+        let found = if let Some(view) = self.region_view(&table, Consistency::Eventual).await? {
+            view.get_many(&keys).await
+        } else {
+            let view = self.store().snapshot().await.map_err(|error| fault::storage(&error))?;
+            view.get_many(&keys).await
+        };
+        let found = found.map_err(|error| fault::storage(&error))?;
         let [version, item] = <[_; 2]>::try_from(found).map_err(|_| fault::internal())?;
         let item = item.map(EncodedItem::from_stored).transpose().map_err(fault::corrupt)?;
         let version = version.as_ref().map(StoredVersion::decode).transpose()?;

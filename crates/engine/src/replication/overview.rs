@@ -14,10 +14,11 @@ impl<S: Store> Engine<S> {
         &self,
         namespace: &Namespace,
     ) -> Result<Vec<(String, ReplicationStatus)>, Error> {
-        let tables = self.catalogue().all().into_iter().filter(|table| table.replication.is_some());
-        let mut names: Vec<String> =
-            tables.filter(|table| owner(table) == *namespace).map(|table| table.name.clone()).collect();
-        names.sort_unstable();
+        let tables = self.catalogue().named(namespace).into_iter();
+        let names: Vec<String> = tables
+            .filter(|table| table.replication.is_some() || table.strong.is_some())
+            .map(|table| table.name.clone())
+            .collect();
         let mut found = Vec::with_capacity(names.len());
         for name in names {
             // A table that was deleted meanwhile is left out.

@@ -6,7 +6,7 @@ use keywright_store::{LogRead, Snapshot, Store};
 
 use super::table_of;
 use super::verify::{self, LastVerification};
-use crate::catalogue::Table;
+use crate::catalogue::{StrongGroup, Table, TableStatus};
 pub use crate::changes::replicated::Owed as OwedPass;
 use crate::changes::replicated::Way;
 use crate::state::{Engine, ReplicaConflict, ShippingFigures};
@@ -56,6 +56,10 @@ pub struct ReplicationStatus {
     pub group: String,
     /// The table's region.
     pub region: String,
+    /// Whether it is strongly consistent in all its regions: no change is ever on its way then.
+    pub is_strong: bool,
+    /// The region of the witness.
+    pub witness: Option<String>,
     /// The last time when the table was compared with its replicas.
     pub last_verification: Option<LastVerification>,
     /// The other members, in the order in which they joined.
@@ -75,6 +79,9 @@ impl<S: Store> Engine<S> {
     ) -> Result<Option<ReplicationStatus>, Error> {
         let not_found = || Error::new(ErrorKind::ResourceNotFound, messages::table_not_found(name));
         let table = self.catalogue().find(namespace, name).ok_or_else(not_found)?;
+        if let Some(group) = &table.strong {
+            return Ok(Some(of_strong(&table, group)));
+        }
         let Some(group) = &table.replication else { return Ok(None) };
         let view = self.store().snapshot().await.map_err(|error| fault::storage(&error))?;
         let mut replicas = Vec::new();
@@ -96,7 +103,41 @@ impl<S: Store> Engine<S> {
             last_verification = last.into_iter().chain(last_verification).max_by_key(|last| last.ended_ms);
         }
         let (group, region) = (group.group.clone(), table.region.clone());
-        Ok(Some(ReplicationStatus { group, region, last_verification, replicas, conflicts, last_conflicts }))
+        Ok(Some(ReplicationStatus {
+            group,
+            region,
+            is_strong: false,
+            witness: None,
+            last_verification,
+            replicas,
+            conflicts,
+            last_conflicts,
+        }))
+    }
+}
+
+/// A strongly consistent group: every region has every change.
+fn of_strong(table: &Table, group: &StrongGroup) -> ReplicationStatus {
+    let replicas = table.other_strong_members().map(|(member, status)| ReplicaStatus {
+        region: member.region.clone(),
+        backlog: 0,
+        oldest_ms: None,
+        backlog_bytes: 0,
+        is_filled: status == TableStatus::Creating,
+        owed: None,
+        figures: ShippingFigures::default(),
+        is_remote: false,
+        last_error: None,
+    });
+    ReplicationStatus {
+        group: group.group.clone(),
+        region: table.region.clone(),
+        is_strong: true,
+        witness: group.witness.as_ref().map(|witness| witness.region.clone()),
+        last_verification: None,
+        replicas: replicas.collect(),
+        conflicts: 0,
+        last_conflicts: Vec::new(),
     }
 }
 

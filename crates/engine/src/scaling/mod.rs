@@ -110,8 +110,14 @@ pub(crate) async fn update_table<S: Store>(
             let to = Place { region: settings.region.clone(), ..place_of(namespace) };
             scaled_as(engine, namespace, (&request.table.name, &to)).await?
         }
+        Some(ReplicaUpdates::CreateStrong(_)) => {
+            scaled_writes(engine, namespace, &request.table.name).await?
+        }
         Some(
-            ReplicaUpdates::Update(_) | ReplicaUpdates::Delete { .. } | ReplicaUpdates::Disassociate { .. },
+            ReplicaUpdates::Update(_)
+            | ReplicaUpdates::Delete { .. }
+            | ReplicaUpdates::DeleteSeveral { .. }
+            | ReplicaUpdates::Disassociate { .. },
         )
         | None => ScaledWrites::default(),
     };
@@ -119,7 +125,12 @@ pub(crate) async fn update_table<S: Store>(
         return tables::replicas::protect(engine, namespace, (&request.table, is_protected)).await;
     }
     let response = tables::update::run(engine, namespace, (request, &scaled)).await?;
-    if let Some(ReplicaUpdates::Create(settings)) = &request.replicas {
+    let joined = match &request.replicas {
+        Some(ReplicaUpdates::Create(settings)) => std::slice::from_ref(settings),
+        Some(ReplicaUpdates::CreateStrong(group)) => group.replicas.as_slice(),
+        _ => &[],
+    };
+    for settings in joined {
         let named = (request.table.name.as_str(), settings.region.as_str());
         replicas::settle_inherited(engine, namespace, named).await.map_err(internal)?;
     }

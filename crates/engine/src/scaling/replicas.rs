@@ -13,7 +13,8 @@ use keywright_semantics::request::{
     DescribeReplicaScaling, ScalingChange, ScalingSettings, TableRef, UpdateReplicaScaling,
 };
 use keywright_semantics::response::{
-    EnabledScaling, ReplicaScalingDescription, Response, ScaledIndex, ScaledReplica, ScalingDescription,
+    EnabledScaling, ReplicaScalingDescription, ReplicaStatus, Response, ScaledIndex, ScaledReplica,
+    ScalingDescription,
 };
 use keywright_semantics::scaling::fault::{Fault, FaultKind};
 use keywright_semantics::scaling::messages as scaling_messages;
@@ -26,14 +27,15 @@ use keywright_store::Store;
 use super::rows::{self, Policy, Target};
 use super::targets::role_arn;
 use super::{alarms, failed, policies, targets};
+use crate::catalogue::Table;
 use crate::catalogue::names::{index_status_name, status_name};
-use crate::catalogue::{Member, Table};
 use crate::metrics::series::Place;
 use crate::state::Engine;
 use crate::support::env::Namespace;
 use crate::support::fault;
+use crate::support::layout::TableId;
 use crate::tables::create::uuid;
-use crate::tables::describe::replica_status;
+use crate::tables::describe::{replica_status, strong_status};
 use crate::tables::replicas::InheritedRows;
 
 /// The targets that these operations take, in percent (observed: more than Application Auto Scaling's own).
@@ -81,18 +83,45 @@ fn table_of<S: Store>(
         Error::new(ErrorKind::ResourceNotFound, text)
     };
     match engine.catalogue().lookup_any(namespace, table) {
-        Ok(found) => Some(found).filter(|found| found.replication.is_some()).ok_or_else(none),
+        Ok(found) => {
+            let is_global = |found: &Arc<Table>| found.replication.is_some() || found.strong.is_some();
+            Some(found).filter(is_global).ok_or_else(none)
+        }
         Err(error) if error.kind == ErrorKind::ResourceNotFound => Err(none()),
         Err(error) => Err(error),
     }
 }
 
-fn members(table: &Table) -> impl Iterator<Item = &Member> {
-    table.replication.iter().flat_map(|group| &group.members)
+/// A replica, of a group of either consistency.
+struct Scaled<'t> {
+    account: &'t str,
+    region: &'t str,
+    table: TableId,
+    status: ReplicaStatus,
 }
 
-fn place_of(member: &Member) -> Place {
-    Place { account: member.account.clone(), region: member.region.clone() }
+fn members(table: &Table) -> impl Iterator<Item = Scaled<'_>> {
+    let eventual = table.replication.iter().flat_map(|group| &group.members).map(|member| Scaled {
+        account: &member.account,
+        region: &member.region,
+        table: member.table,
+        status: replica_status(member),
+    });
+    let strong = table.strong_members().map(|(member, status)| Scaled {
+        account: &table.account,
+        region: &member.region,
+        table: table.id,
+        status: strong_status(status),
+    });
+    eventual.chain(strong)
+}
+
+fn others(table: &Table) -> impl Iterator<Item = Scaled<'_>> {
+    members(table).filter(|member| member.region != table.region || member.account != table.account)
+}
+
+fn place_of(member: &Scaled<'_>) -> Place {
+    Place { account: member.account.to_owned(), region: member.region.to_owned() }
 }
 
 async fn description<S: Store>(
@@ -101,7 +130,7 @@ async fn description<S: Store>(
 ) -> Result<ReplicaScalingDescription, Error> {
     let mut replicas = Vec::new();
     for member in members(table) {
-        let place = place_of(member);
+        let place = place_of(&member);
         let id = |index: Option<&String>, direction| TargetId {
             table: table.name.clone(),
             index: index.cloned(),
@@ -120,8 +149,8 @@ async fn description<S: Store>(
             }
         }
         replicas.push(ScaledReplica {
-            region_name: member.region.clone(),
-            replica_status: replica_status(member),
+            region_name: member.region.to_owned(),
+            replica_status: member.status,
             reads: found(engine, &place, id(None, Direction::Read)).await?,
             writes: found(engine, &place, id(None, Direction::Write)).await?,
             indexes,
@@ -178,7 +207,7 @@ fn plan<'r>(table: &Table, request: &'r UpdateReplicaScaling) -> Result<Vec<Plan
         let own = request.writes.iter().map(|change| (None, change));
         let of_indexes = request.index_writes.iter().map(|index| (Some(&index.name), &index.change));
         for (index, change) in own.chain(of_indexes) {
-            planned.push(Planned { place: place_of(member), id: id(index, Direction::Write)?, change });
+            planned.push(Planned { place: place_of(&member), id: id(index, Direction::Write)?, change });
         }
     }
     for replica in &request.replicas {
@@ -189,7 +218,7 @@ fn plan<'r>(table: &Table, request: &'r UpdateReplicaScaling) -> Result<Vec<Plan
         let own = replica.reads.iter().map(|change| (None, change));
         let of_indexes = replica.indexes.iter().map(|index| (Some(&index.name), &index.change));
         for (index, change) in own.chain(of_indexes) {
-            planned.push(Planned { place: place_of(member), id: id(index, Direction::Read)?, change });
+            planned.push(Planned { place: place_of(&member), id: id(index, Direction::Read)?, change });
         }
     }
     assert!(!planned.is_empty(), "a valid request changes something");
@@ -217,7 +246,7 @@ fn check_billing(table: &Table, request: &UpdateReplicaScaling) -> Result<(), Er
         regions.extend(request.replicas.iter().filter(is_enabled).map(|replica| replica.region.as_str()));
         names.push("ReplicaUpdates");
     } else {
-        regions.extend(members(table).map(|member| member.region.as_str()));
+        regions.extend(members(table).map(|member| member.region));
     }
     if regions.is_empty() {
         return Ok(());
@@ -325,8 +354,8 @@ pub(super) async fn follow<S: Store>(
     if id.direction == Direction::Read && !table.replicates_settings {
         return Ok(());
     }
-    for member in table.replicas() {
-        mirror(engine, &super::place_of(namespace), &place_of(member), id.clone()).await?;
+    for member in others(&table) {
+        mirror(engine, &super::place_of(namespace), &place_of(&member), id.clone()).await?;
     }
     Ok(())
 }
@@ -401,11 +430,11 @@ pub(super) async fn settle_inherited<S: Store>(
     (table, region): (&str, &str),
 ) -> Result<(), Fault> {
     let Some(source) = engine.catalogue().find(namespace, table) else { return Ok(()) };
-    let Some(member) = source.replicas().find(|member| member.region == region) else { return Ok(()) };
+    let Some(member) = others(&source).find(|member| member.region == region) else { return Ok(()) };
     for id in targets_of(&source) {
         let from = super::place_of(namespace);
         if rows::find(engine, &from, &id).await?.is_some() {
-            mirror(engine, &from, &place_of(member), id).await?;
+            mirror(engine, &from, &place_of(&member), id).await?;
         }
     }
     Ok(())

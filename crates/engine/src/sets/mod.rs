@@ -288,7 +288,8 @@ fn chosen<S: Store>(engine: &Engine<S>, set: &NewSet) -> Result<Vec<Arc<Table>>,
         }
         let mut tables: Vec<Arc<Table>> =
             places.iter().flat_map(|place| engine.catalogue().named(place)).collect();
-        tables.retain(|table| table.takes_data());
+        // A strongly consistent group is one table.
+        tables.retain(|table| table.takes_data() && table.stands_first());
         return if tables.is_empty() { Err(SetFault::NoTables) } else { Ok(tables) };
     };
     let mut tables: BTreeMap<TableId, Arc<Table>> = BTreeMap::new();

@@ -18,8 +18,8 @@ use keywright_store::{CommitError, Store, Transaction as _};
 use super::rows::{self, Progress, RestoreRow, Stored as _};
 use super::{EXPIRY_MS, RENEWED_WITHIN_MS};
 use crate::catalogue::{
-    Destinations, Filling, History, IndexStatus, NewName, OtherRows, Policies, Remote, StreamState, Table,
-    TableStatus, TtlState, owner, read_settings,
+    Destinations, Filling, History, IndexStatus, NO_TABLES, NewName, OtherRows, Policies, Remote,
+    StreamState, Table, TableStatus, TtlState, owner, read_settings,
 };
 use crate::history::as_of::OldItem;
 use crate::jobs::row::new_id;
@@ -184,7 +184,8 @@ impl<S: Store> Engine<S> {
             self.pace().check_presence()?;
             check_room(self, place)
         };
-        let made = self.catalogue().create_with(new, (&[], std::slice::from_ref(&key)), permit, build).await;
+        let made =
+            self.catalogue().create_with(new, (&NO_TABLES, std::slice::from_ref(&key)), permit, build).await;
         match made {
             Ok(table) => Ok(RestoredTable { number: table.id.0, after: None, items: 0 }),
             Err(error) if error.kind == ErrorKind::ResourceInUse => {

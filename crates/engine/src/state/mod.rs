@@ -17,6 +17,8 @@ pub(crate) mod purge_progress;
 pub(crate) mod recount;
 pub(crate) mod scaling_schedule;
 pub(crate) mod shard_loads;
+mod shared_reads;
+pub(crate) mod shared_tables;
 pub(crate) mod shipping;
 pub(crate) mod stamps;
 pub(crate) mod stats;
@@ -34,7 +36,7 @@ use keywright_semantics::messages::table as messages;
 use keywright_store::Store;
 use tokio::sync::Mutex as AsyncMutex;
 
-use crate::catalogue::{Catalogue, OtherRows, Table, record_bytes};
+use crate::catalogue::{Catalogue, OtherRows, Table, Target, record_bytes};
 use crate::directory::Directory;
 use crate::insights::Insights;
 use crate::metrics::Metrics;
@@ -60,6 +62,7 @@ use purge_progress::PurgeProgress;
 use recount::Recounting;
 use scaling_schedule::ScalingSchedule;
 use shard_loads::{ShardLoads, TrimTimes};
+use shared_tables::SharedTables;
 use shipping::Shipping;
 use stamps::Stamps;
 use stats::Stats;
@@ -116,6 +119,7 @@ struct Shared<S: Store> {
     shard_loads: ShardLoads,
     shipping: Shipping,
     peering: Peering,
+    strong_tables: SharedTables<S::Snapshot>,
     verifications: Verifications,
     trim_times: TrimTimes,
     next_expiry: NextExpiry,
@@ -168,6 +172,7 @@ impl<S: Store> Engine<S> {
             shard_loads: ShardLoads::default(),
             shipping: Shipping::default(),
             peering: Peering::default(),
+            strong_tables: SharedTables::default(),
             verifications: Verifications::default(),
             trim_times: TrimTimes::default(),
             next_expiry: if is_shared { NextExpiry::shared() } else { NextExpiry::default() },
@@ -343,7 +348,7 @@ impl<S: Store> Engine<S> {
     /// grows while there is no room for definitions.
     pub(crate) async fn change_table<R>(
         &self,
-        id: TableId,
+        id: impl Into<Target> + Copy + Sync,
         change: impl Fn(&mut Table) -> Result<R, Error>,
     ) -> Result<(Arc<Table>, R), Error> {
         let only = |tables: &mut [Table], _: &mut OtherRows| {
@@ -358,7 +363,7 @@ impl<S: Store> Engine<S> {
     /// The same for the records of several tables in one commit, which may write other rows too.
     pub(crate) async fn change_tables<R>(
         &self,
-        ids: &[TableId],
+        ids: &[impl Into<Target> + Copy + Sync],
         change: impl Fn(&mut [Table], &mut OtherRows) -> Result<R, Error>,
     ) -> Result<(Vec<Arc<Table>>, R), Error> {
         let full = self.catalogue().record_bytes() >= self.config().record_bytes_max;
@@ -397,6 +402,11 @@ impl<S: Store> Engine<S> {
     /// What is known of contacts with them.
     pub(crate) fn peering(&self) -> &Peering {
         &self.shared.peering
+    }
+
+    /// What the simulation of strongly consistent tables keeps.
+    pub(crate) fn shared_tables(&self) -> &SharedTables<S::Snapshot> {
+        &self.shared.strong_tables
     }
 
     /// What is simulated on the way from region to region.

@@ -73,8 +73,8 @@ pub(crate) fn are_too_many(table: &Table, moment: Moment) -> bool {
 pub(crate) fn enable(table: &mut Table, is_taken: impl Fn(&str) -> bool, view: StreamView, moment: Moment) {
     let label = new_label(table, is_taken, moment.now_ms);
     table.stream = StreamState { view: Some(view), label: Some(label.clone()) };
-    let settled_ms = moment.settled_ms;
-    moment.open_log(table, Purpose::Stream(StreamTerms { label, view, settled_ms }));
+    let (settled_ms, owner) = (moment.settled_ms, table.stream_owner());
+    moment.open_log(table, Purpose::Stream(StreamTerms { label, view, settled_ms, owner }));
 }
 
 /// Disables the enabled stream, if there is one; its records are kept for a day.

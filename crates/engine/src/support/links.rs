@@ -13,12 +13,20 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use keywright_store::LogPosition;
 
 use super::layout::TableId;
-use super::simulation::{Inaccessible, PairRule, Simulation};
+use super::simulation::{Chance, Inaccessible, PairRule, Simulation};
 
 /// How much later a change arrives that was drawn to be overtaken, or to be apart from its commit.
 pub(crate) const APART_MS: u64 = 500;
 /// Items in one commit at the receiver.
 pub(crate) const ITEMS_AT_ONCE: usize = 100;
+
+/// What happens to concurrent writes of a strongly consistent table.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StrongRule {
+    pub round_trip_ms: u64,
+    pub conflict: Chance,
+    pub seed: u64,
+}
 
 /// From which member to which.
 #[derive(Clone, Copy, Debug)]
@@ -163,6 +171,26 @@ impl Links {
         }
         let state = self.state();
         state.simulation.inaccessible(table, region, now_ms).map(|rule| (rule.status, rule.since_ms))
+    }
+
+    /// Since when a region is cut off from the others of strongly consistent tables.
+    pub(crate) fn isolated_since(&self, region: &str, now_ms: u64) -> Option<u64> {
+        if !self.is_set.load(Ordering::Acquire) {
+            return None;
+        }
+        self.state().simulation.region(region, now_ms).and_then(|rule| rule.isolated_ms)
+    }
+
+    /// What happens to concurrent writes of a strongly consistent table, if anything.
+    pub(crate) fn strong_rule(&self, table: (&str, &str), now_ms: u64) -> Option<StrongRule> {
+        if !self.is_set.load(Ordering::Acquire) {
+            return None;
+        }
+        let state = self.state();
+        let mut rules = state.simulation.rules_of(table, now_ms);
+        let rule = rules.find(|rule| rule.round_trip_ms > 0 || rule.conflict > Chance::default())?;
+        let (round_trip_ms, conflict) = (rule.round_trip_ms, rule.conflict);
+        Some(StrongRule { round_trip_ms, conflict, seed: state.simulation.seed })
     }
 
     /// What is added to the time in the versions of a region's writes.
@@ -483,7 +511,13 @@ mod tests {
         let plan = cut.plan(&ROUTE, &page, 1_000);
         assert_eq!((plan.arrivals, plan.rest), (vec![], Some(Due::At(2_000))));
         assert_eq!(cut.plan(&ROUTE, &page, 2_000).rest, None);
-        let pause = RegionRule { region: "b".to_owned(), pause: true, clock_ms: -5, until_ms: None };
+        let pause = RegionRule {
+            region: "b".to_owned(),
+            pause: true,
+            clock_ms: -5,
+            isolated_ms: None,
+            until_ms: None,
+        };
         cut.set(Simulation { regions: vec![pause], ..Simulation::default() });
         assert_eq!(cut.plan(&ROUTE, &page, 2_000).rest, Some(Due::Held));
         assert_eq!([cut.skew_ms("a", 0), cut.skew_ms("b", 0)], [0, -5]);
@@ -492,7 +526,7 @@ mod tests {
     #[test]
     fn a_stepped_table_moves_by_what_is_delivered() {
         let links = Links::default();
-        let rule = TableRule { account: None, table: "T".to_owned(), step: true, until_ms: None };
+        let rule = TableRule { step: true, ..TableRule::none("T".to_owned()) };
         links.set(Simulation { tables: vec![rule], ..Simulation::default() });
         let page = page(&[(1, "x"), (2, "y"), (3, "x")]);
         assert_eq!(links.plan(&ROUTE, &page, 9_000), Plan { arrivals: vec![], rest: Some(Due::Held) });

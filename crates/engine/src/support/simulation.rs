@@ -101,6 +101,9 @@ pub struct RegionRule {
     pub pause: bool,
     /// What is added to the time in the versions of its writes.
     pub clock_ms: i64,
+    /// Since when it is cut off from the other regions of strongly consistent tables, if it is. A rule that
+    /// replaces one with such a time keeps that.
+    pub isolated_ms: Option<u64>,
     /// When the rule ends.
     pub until_ms: Option<u64>,
 }
@@ -114,8 +117,20 @@ pub struct TableRule {
     pub table: String,
     /// Changes move only when they are delivered one by one.
     pub step: bool,
+    /// How long a write of a strongly consistent table is on its way between regions. Another region's write
+    /// of the same item conflicts with it until then.
+    pub round_trip_ms: u64,
+    /// How often a write of a strongly consistent table is refused as if another region wrote the item.
+    pub conflict: Chance,
     /// When the rule ends.
     pub until_ms: Option<u64>,
+}
+
+impl TableRule {
+    /// A rule that changes nothing, for the tables of every account with this name.
+    pub const fn none(table: String) -> Self {
+        Self { account: None, table, step: false, round_trip_ms: 0, conflict: Chance(0), until_ms: None }
+    }
 }
 
 /// Why a replica takes no part in replication.
@@ -197,9 +212,18 @@ impl Simulation {
 
     /// Whether changes of a table move only when they are delivered one by one.
     pub(crate) fn is_stepped(&self, account: &str, table: &str, now_ms: u64) -> bool {
-        self.tables.iter().any(|rule| {
+        self.rules_of((account, table), now_ms).any(|rule| rule.step)
+    }
+
+    /// The rules for a table.
+    pub(crate) fn rules_of<'s>(
+        &'s self,
+        (account, table): (&'s str, &'s str),
+        now_ms: u64,
+    ) -> impl Iterator<Item = &'s TableRule> {
+        self.tables.iter().filter(move |rule| {
             let is_account = rule.account.as_ref().is_none_or(|owner| owner.as_str() == account);
-            rule.step && is_live(rule.until_ms, now_ms) && is_account && rule.table == table
+            is_live(rule.until_ms, now_ms) && is_account && rule.table == table
         })
     }
 
@@ -222,6 +246,12 @@ impl Simulation {
             if let Some(known) = before.replicas.iter().find(|known| known.repeats(rule)) {
                 rule.since_ms = known.since_ms;
             }
+        }
+        for rule in &mut self.regions {
+            let Some(began_ms) = rule.isolated_ms else { continue };
+            // One that ended before this one began was another.
+            let known = before.region(&rule.region, began_ms).and_then(|known| known.isolated_ms);
+            rule.isolated_ms = Some(known.unwrap_or(began_ms));
         }
         self
     }
@@ -250,8 +280,11 @@ impl Simulation {
             is_late || chances.iter().any(|chance| *chance > Chance::default())
         };
         self.pairs.iter().any(pair)
-            || self.regions.iter().any(|rule| rule.pause || rule.clock_ms != 0)
-            || self.tables.iter().any(|rule| rule.step)
+            || self.regions.iter().any(|rule| rule.pause || rule.clock_ms != 0 || rule.isolated_ms.is_some())
+            || self
+                .tables
+                .iter()
+                .any(|rule| rule.step || rule.round_trip_ms > 0 || rule.conflict > Chance::default())
             || !self.replicas.is_empty()
     }
 
@@ -316,9 +349,9 @@ mod tests {
     fn a_table_is_stepped_in_its_account() {
         let rule = TableRule {
             account: Some(AccountId::from("1")),
-            table: "T".to_owned(),
             step: true,
             until_ms: Some(9),
+            ..TableRule::none("T".to_owned())
         };
         let simulation = Simulation { tables: vec![rule], ..Simulation::default() };
         let stepped = |account, table, now_ms| simulation.is_stepped(account, table, now_ms);

@@ -197,6 +197,7 @@ fn without_logs(table: Table) -> Table {
         replication: None,
         remote: Remote::default(),
         has_old_versions: false,
+        strong: None,
         ..table
     }
 }

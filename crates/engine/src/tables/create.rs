@@ -235,6 +235,7 @@ pub(crate) fn new_table(namespace: &Namespace, request: &CreateTable, id: TableI
         replication: None,
         remote: Remote::default(),
         has_old_versions: false,
+        strong: None,
         later: Vec::new(),
         seen: Seen::default(),
     }

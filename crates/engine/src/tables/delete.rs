@@ -35,6 +35,7 @@ pub(crate) async fn run<S: Store>(
 ) -> Result<Response, Error> {
     let found = engine.catalogue().lookup_any(namespace, &request.table)?;
     let now_ms = engine.env().now_ms();
+    check(&found, now_ms)?;
     let permit = |table: &Table| {
         check(table, now_ms)?;
         check_no_source(engine, table)
@@ -125,6 +126,9 @@ fn omit_what_the_service_omits(description: &mut TableDescription) {
 fn check(table: &Table, now_ms: u64) -> Result<(), Error> {
     if table.deletion_protection {
         return Err(Error::validation(messages::DELETION_PROTECTED));
+    }
+    if table.strong.is_some() {
+        return Err(Error::validation(global::STRONG_REPLICA_ALONE));
     }
     let in_use = |text: String| Err(Error::new(ErrorKind::ResourceInUse, text));
     match table.status {

@@ -13,8 +13,9 @@ use keywright_semantics::response::{
     BillingModeSummary, DescribeLimitsOutput, Endpoint, GlobalSecondaryIndexDescription,
     IndexStatus as IndexStatusName, LocalSecondaryIndexDescription, OnDemandThroughputDescription,
     ProjectionDescription, ProvisionedThroughputDescription, ReplicaDescription, ReplicaIndexDescription,
-    ReplicaStatus, Response, RestoreSummary, SseDescription, StreamSpecification, TableClassSummary,
-    TableDescription, TableStatus as TableStatusName, TimestampMs, WarmThroughputDescription,
+    ReplicaStatus, Response, RestoreSummary, SseDescription, StreamSpecification, StrongDescription,
+    TableClassSummary, TableDescription, TableStatus as TableStatusName, TimestampMs,
+    WarmThroughputDescription, WitnessDescription,
 };
 use keywright_semantics::schema::{IndexKind, IndexSchema, Projection};
 use keywright_store::Store;
@@ -22,7 +23,7 @@ use keywright_store::Store;
 use crate::catalogue::names::{index_status_name, key_schema, status_name};
 use crate::catalogue::{
     Backfill, EncryptionState, Filling, IndexState, IndexStatus, Member, MemberStatus, OnDemandLimits,
-    RemoteMember, Table, TableStatus, Throughput, Warm,
+    RemoteMember, StrongGroup, Table, TableStatus, Throughput, Warm, WitnessStatus,
 };
 use crate::state::Engine;
 use crate::state::stats::{Counted, Stats};
@@ -97,7 +98,11 @@ pub(crate) fn describe(table: &Table, view: View<'_>) -> TableDescription {
             .map(|view| StreamSpecification { stream_enabled: true, stream_view_type: Some(view) }),
         latest_stream_label: labelled.cloned(),
         latest_stream_arn: labelled.map(|label| format!("{arn}/stream/{label}")),
-        replicas: table.replication.as_ref().map(|_| replicas(table, view)),
+        replicas: match &table.strong {
+            Some(_) => Some(strong_replicas(table, view)),
+            None => table.replication.as_ref().map(|_| replicas(table, view)),
+        },
+        strong: table.strong.as_ref().map(|group| StrongDescription { witness: witness(group, view) }),
         restore_summary: table.filling.as_ref().and_then(restore_summary),
         sse_description: sse_description(table, view.now_ms),
         table_class_summary: table.class.map(|state| TableClassSummary {
@@ -124,7 +129,8 @@ fn settings_replication(table: &Table) -> Option<GlobalTableSettingsReplicationM
     if table.replicates_settings {
         return Some(GlobalTableSettingsReplicationMode::Enabled);
     }
-    table.replication.as_ref().map(|_| GlobalTableSettingsReplicationMode::EnabledWithOverrides)
+    let is_group = table.replication.is_some() || table.strong.is_some();
+    is_group.then_some(GlobalTableSettingsReplicationMode::EnabledWithOverrides)
 }
 
 /// The other members of a table's group, in the order in which they joined, with what they set differently.
@@ -132,6 +138,48 @@ fn replicas(table: &Table, view: View<'_>) -> Vec<ReplicaDescription> {
     let remote: Vec<Member> = table.remote.members.iter().map(RemoteMember::as_member).collect();
     let shown = table.replicas().chain(&remote).filter(|member| member.shown_from_ms <= view.now_ms);
     shown.map(|member| replica(table, member, inaccessible(table, member, view))).collect()
+}
+
+/// The other members of a strongly consistent group, in the order of its request.
+fn strong_replicas(table: &Table, view: View<'_>) -> Vec<ReplicaDescription> {
+    let shown = table.other_strong_members().filter(|(member, _)| member.shown_from_ms <= view.now_ms);
+    let described = shown.map(|(member, status)| ReplicaDescription {
+        replica_arn: None,
+        settings_replication: GlobalTableSettingsReplicationMode::EnabledWithOverrides,
+        region_name: member.region.clone(),
+        replica_status: strong_status(status),
+        inaccessible_since: None,
+        kms_master_key_id: None,
+        read_capacity_units_override: None,
+        max_read_request_units_override: None,
+        warm_throughput: warm(table.warm, table.billing, table.throughput, TableStatusName::Active),
+        global_secondary_indexes: None,
+        table_class: None,
+    });
+    described.collect()
+}
+
+/// The state of a strongly consistent table as the other regions describe it.
+pub(crate) const fn strong_status(status: TableStatus) -> ReplicaStatus {
+    match status {
+        TableStatus::Creating => ReplicaStatus::Creating,
+        TableStatus::Active | TableStatus::Updating => ReplicaStatus::Active,
+        TableStatus::Deleting => ReplicaStatus::Deleting,
+    }
+}
+
+/// The witness of a group, from the time on from which its members are described.
+fn witness(group: &StrongGroup, view: View<'_>) -> Option<WitnessDescription> {
+    let is_shown = group.members.iter().all(|member| member.shown_from_ms <= view.now_ms);
+    let witness = group.witness.as_ref().filter(|_| is_shown)?;
+    Some(WitnessDescription {
+        region_name: witness.region.clone(),
+        witness_status: match witness.status {
+            WitnessStatus::Creating => ReplicaStatus::Creating,
+            WitnessStatus::Active => ReplicaStatus::Active,
+            WitnessStatus::Deleting => ReplicaStatus::Deleting,
+        },
+    })
 }
 
 /// Why a member takes no part in replication, and since when.

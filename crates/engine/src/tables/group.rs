@@ -1,7 +1,8 @@
 //! A table and its replicas as one: changes of all their records in one commit, and the rules for a table
 //! that has replicas.
 //!
-//! A table without replicas is a group of one. It does not know which changes there are.
+//! A table without replicas is a group of one, and so is a strongly consistent group: it has one record. It
+//! does not know which changes there are.
 
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use keywright_semantics::error::{Error, ErrorKind};
 use keywright_semantics::messages::global as messages;
 use keywright_store::Store;
 
-use crate::catalogue::{Member, MemberStatus, OtherRows, RemoteMember, Table, TableStatus};
+use crate::catalogue::{Member, MemberStatus, OtherRows, RemoteMember, Table, TableStatus, Target};
 use crate::replication::{has_unsent, members_of};
 use crate::state::Engine;
 use crate::streams;
@@ -32,7 +33,11 @@ pub(super) async fn change_group<S: Store, R>(
             let is_whole = is_group(tables, &ids);
             is_whole.then(|| change(tables, rows)).transpose()
         };
-        let (tables, result) = engine.change_tables(&ids, whole).await?;
+        let targets: Vec<Target> = match &table.strong {
+            Some(_) => vec![table.target()],
+            None => ids.iter().map(|id| (*id).into()).collect(),
+        };
+        let (tables, result) = engine.change_tables(&targets, whole).await?;
         if let Some(result) = result {
             return Ok((tables, result));
         }
@@ -48,7 +53,7 @@ fn is_group(tables: &[Table], ids: &[TableId]) -> bool {
 
 /// Refuses a change of a table while a member of its group is added, changed or removed.
 pub(super) fn check_group_settled(table: &Table) -> Result<(), Error> {
-    if table.is_group_changing() {
+    if table.is_group_changing() || table.is_strong_changing() {
         return Err(in_use(messages::REPLICA_CHANGES.to_owned()));
     }
     Ok(())

@@ -53,7 +53,7 @@ pub(crate) async fn update<S: Store>(
         settled_ms: now_ms.saturating_add(engine.config().transition_ms),
         rules_of_others: rules_of_others(engine, namespace, &found),
     };
-    let (table, status) = engine.change_table(found.id, |table| change.apply(table)).await?;
+    let (table, status) = engine.change_table(found.target(), |table| change.apply(table)).await?;
     let index = index_of(&table, &request.target)?;
     let mode = table.insights_of(index).map(|state| state.mode.into());
     Ok(Response::UpdateContributorInsights(Box::new(InsightsDescription {

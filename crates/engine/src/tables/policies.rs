@@ -46,7 +46,7 @@ pub(crate) async fn put<S: Store>(
         }
         Ok(table.policies.put(governed.clone(), text.clone(), moment.now_ms))
     };
-    let (_table, revision_ms) = engine.change_table(found.id, change).await?;
+    let (_table, revision_ms) = engine.change_table(found.target(), change).await?;
     Ok(Response::PutResourcePolicy(revision_id(revision_ms)))
 }
 
@@ -84,7 +84,7 @@ pub(crate) async fn delete<S: Store>(
         }
         Ok(before)
     };
-    let (_table, revision_ms) = engine.change_table(found.id, change).await?;
+    let (_table, revision_ms) = engine.change_table(found.target(), change).await?;
     Ok(Response::DeleteResourcePolicy(revision_ms.map(revision_id)))
 }
 

@@ -55,7 +55,7 @@ pub(crate) async fn tag<S: Store>(
         }
         Ok(())
     };
-    engine.change_table(table.id, add).await?;
+    engine.change_table(table.target(), add).await?;
     Ok(Response::TagResource)
 }
 
@@ -69,7 +69,7 @@ pub(crate) async fn untag<S: Store>(
         table.tags.retain(|key, _| !request.keys.contains(key));
         Ok(())
     };
-    engine.change_table(table.id, remove).await?;
+    engine.change_table(table.target(), remove).await?;
     Ok(Response::UntagResource)
 }
 

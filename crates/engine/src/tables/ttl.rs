@@ -2,7 +2,7 @@
 
 use keywright_semantics::error::{Error, ErrorKind};
 use keywright_semantics::limits::TTL_CHANGE_INTERVAL_MS;
-use keywright_semantics::messages::ttl as messages;
+use keywright_semantics::messages::{global, ttl as messages};
 use keywright_semantics::request::{DescribeTimeToLive, TtlChange, UpdateTimeToLive};
 use keywright_semantics::response::{
     Response, TimeToLiveDescription, TimeToLiveSpecification, TimeToLiveStatus,
@@ -51,6 +51,9 @@ pub(crate) async fn update<S: Store>(
 
 /// Faults of the change itself are reported before the limit on its frequency.
 fn check(table: &Table, request: &UpdateTimeToLive, now_ms: u64) -> Result<(), Error> {
+    if table.strong.is_some() {
+        return Err(Error::validation(global::STRONG_WITHOUT_TTL));
+    }
     // A table that is being deleted accepts the change (observed).
     if table.status == TableStatus::Creating {
         return Err(Error::new(ErrorKind::ResourceInUse, messages::being_created(&table.name)));

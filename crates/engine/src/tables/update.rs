@@ -40,7 +40,7 @@ use crate::catalogue::{
 };
 use crate::state::Engine;
 use crate::streams;
-use crate::support::env::Namespace;
+use crate::support::env::{Namespace, Region};
 use crate::support::fault;
 use crate::support::layout::IndexId;
 
@@ -54,6 +54,7 @@ pub(crate) async fn run<S: Store>(
     }
     let found = engine.catalogue().lookup_settled(namespace, &request.table)?;
     check_accounts(engine, &found, request)?;
+    engine.check_reachable(&found)?;
     let moment = streams::Moment::now(engine).await?;
     let of_replicas = for_replicas(request);
     let change = |tables: &mut [Table], _: &mut OtherRows| {
@@ -76,6 +77,8 @@ pub(crate) async fn run<S: Store>(
                 has_stream: &has_stream,
             };
             update.apply(table)?;
+            table.spread_update();
+            spread_encryption(table, request.encryption.as_ref());
         }
         lifted.lay(tables);
         Ok(before)
@@ -150,7 +153,8 @@ fn for_replicas(request: &UpdateTable) -> UpdateTable {
 
 /// Refuses what a table with replicas cannot do.
 fn check_in_group(table: &Table, request: &UpdateTable) -> Result<(), Error> {
-    if table.replicas().next().is_none() && table.remote.members.is_empty() {
+    let is_alone = table.replicas().next().is_none() && table.remote.members.is_empty();
+    if is_alone && table.strong.is_none() {
         return Ok(());
     }
     if request.settings_replication.is_some_and(|mode| mode != table.replicates_settings) {
@@ -164,8 +168,21 @@ fn check_in_group(table: &Table, request: &UpdateTable) -> Result<(), Error> {
         return Err(invalid(global::KEY_OF_EACH_REPLICA));
     }
     match request.stream {
-        Some(StreamChange::Disable) => Err(invalid(global::STREAM_NEEDED)),
-        Some(StreamChange::Enable(_)) | None => Ok(()),
+        Some(StreamChange::Disable) if table.strong.is_none() => Err(invalid(global::STREAM_NEEDED)),
+        Some(StreamChange::Enable(_) | StreamChange::Disable) | None => Ok(()),
+    }
+}
+
+/// Gives the other members of a strongly consistent group the kind of key that the table has now.
+fn spread_encryption(table: &mut Table, change: Option<&EncryptionChange>) {
+    let own = owner(table);
+    match change {
+        None => {}
+        Some(EncryptionChange::ServiceKey) => table.spread_encryption(|_| None),
+        Some(EncryptionChange::OwnKey(key)) => table.spread_encryption(|region| {
+            let key = EncryptionKey { found_arn: None, ..key.clone() };
+            Some(encryption_state(&key, &Namespace { region: Region::stored(region), ..own.clone() }))
+        }),
     }
 }
 

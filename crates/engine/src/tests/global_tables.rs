@@ -1,6 +1,8 @@
 //! Global tables as clients see them: states at both ends, settings that are shared and those that are not,
 //! and what is refused. That items reach the other regions is tested with replication.
 
+mod strong;
+
 use std::collections::BTreeMap;
 
 use keywright_semantics::error::ErrorKind;

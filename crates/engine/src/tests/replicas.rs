@@ -395,7 +395,13 @@ pub(super) fn link(from: &str, to: &str) -> PairRule {
 fn rule_of<'s>(simulation: &'s mut Simulation, region: &str) -> &'s mut RegionRule {
     let rules = &mut simulation.regions;
     let place = rules.iter().position(|rule| rule.region == region).unwrap_or_else(|| {
-        rules.push(RegionRule { region: region.to_owned(), pause: false, clock_ms: 0, until_ms: None });
+        rules.push(RegionRule {
+            region: region.to_owned(),
+            pause: false,
+            clock_ms: 0,
+            isolated_ms: None,
+            until_ms: None,
+        });
         rules.len() - 1
     });
     rules.get_mut(place).expect("it is there")
@@ -502,7 +508,7 @@ fn the_last_member_to_remain_is_an_ordinary_table_again_and_keeps_its_items() {
 fn in_steps_changes_arrive_one_by_one() {
     let world = World::with_replicas(&["eu-west-1"]);
     let table = table_ref().name.clone();
-    let rule = TableRule { account: None, table, step: true, until_ms: None };
+    let rule = TableRule { step: true, ..TableRule::none(table) };
     world.simulate(|simulation| simulation.tables.push(rule));
     world.put(HOME, row("a", 1)).expect("put");
     world.put(HOME, row("b", 1)).expect("put");

@@ -81,7 +81,7 @@ impl<S: Store> Engine<S> {
         let view = self.store().snapshot().await.map_err(|error| fault::storage(&error))?;
         let stored = row::all(&view).await?;
         drop(view);
-        let tables = self.catalogue().all();
+        let tables = self.catalogue().all_members();
         let (mut without, mut present) = (Vec::new(), BTreeSet::new());
         for section in sections {
             let mut has_stream = false;

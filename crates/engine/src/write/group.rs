@@ -135,6 +135,9 @@ pub(crate) async fn run<'r, S: Store>(
     let attempts_max = if engine.is_shared() { SHARED_WRITE_ATTEMPTS_MAX } else { WRITE_ATTEMPTS_MAX };
     for _ in 0..attempts_max {
         let actions = pace.turn(bind_steps, |_| bind()).await??;
+        if actions.iter().any(|action| action.table.strong.is_some()) {
+            engine.admit_regions(actions.iter().map(|action| &*action.table)).await?;
+        }
         if kind == GroupKind::Transaction {
             let at_work = |action: &Action<'_>| engine.latches().has_transaction(&action.key.row);
             let busy: Vec<bool> = actions.iter().map(at_work).collect();

@@ -36,6 +36,17 @@ pub(crate) struct WriteTarget<'r> {
     pub item: &'r Item,
     /// The update of the request: which parts of the item its response may have.
     pub update: Option<&'r Update>,
+    /// The kind of the request.
+    pub by: WrittenBy,
+}
+
+/// What writes an item: only operations on items report conflicts between regions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WrittenBy {
+    /// PutItem, UpdateItem or DeleteItem.
+    Operation,
+    /// A statement of PartiQL.
+    Statement,
 }
 
 /// Writes one item. `bind` checks the request against the table and is repeated when the table's schema
@@ -52,6 +63,9 @@ pub(crate) async fn write_one<'r, S: Store>(
         let table = engine.catalogue().lookup(&caller.namespace, target.table)?;
         let (key, effect) = bind(&table)?;
         check_condition(&table.schema, condition)?;
+        if target.by == WrittenBy::Operation && table.strong.is_some() {
+            engine.contend(&[(&*table, &key.row)])?;
+        }
         Ok(vec![Action { table, key, effect, condition, given: Some(target.item) }])
     };
     let outcome = match run(engine, GroupKind::Single, None, 0, action).await? {

@@ -10,7 +10,7 @@ use crate::bind::key::bind_key;
 use crate::state::Engine;
 use crate::support::env::Caller;
 use crate::write::change::Effect;
-use crate::write::single_write::{WriteTarget, write_one};
+use crate::write::single_write::{WriteTarget, WrittenBy, write_one};
 
 pub(crate) async fn update_item<S: Store>(
     engine: &Engine<S>,
@@ -18,7 +18,7 @@ pub(crate) async fn update_item<S: Store>(
     request: &UpdateItem,
 ) -> Result<WriteItemOutput, Error> {
     let update = request.update.as_ref();
-    let target = WriteTarget { table: &request.table, item: &request.key, update };
+    let target = WriteTarget { table: &request.table, item: &request.key, update, by: WrittenBy::Operation };
     write_one(engine, caller, target, &request.write, |table| {
         let key = bind_key(table.id, &table.schema, &request.key)?;
         if let Some(update) = update {

@@ -23,6 +23,31 @@ pub const NO_REPLICA_ACTION: &str =
 /// `MultiRegionConsistency` without a new replica.
 pub const CONSISTENCY_WITHOUT_CREATE: &str =
     "Only Replica Create actions are supported when MultiRegionConsistency parameter is provided.";
+/// A strongly consistent group of other than three regions.
+pub const STRONG_REPLICA_COUNT: &str =
+    "Unsupported replica count for global tables with MultiRegionConsistency set to STRONG.";
+/// A new witness without strong consistency.
+pub const WITNESS_WITHOUT_STRONG: &str =
+    "MultiRegionConsistency must be set as STRONG when GlobalTableWitnessUpdates parameter is present.";
+/// A witness in the region of a replica.
+pub const WITNESS_WITH_REPLICA: &str = "Cannot add a witness in the same region as an existing replica when \
+    creating a global table with MultiRegionConsistency set to STRONG.";
+/// A witness that is made and deleted at once.
+pub const WITNESS_OF_SEVERAL_REGIONS: &str = "Cannot target multiple regions with the same action";
+/// A new replica of a strongly consistent group.
+pub const STRONG_GROUP_IS_FROZEN: &str =
+    "Cannot add replicas to a global table with strong MultiRegionConsistency";
+/// A consistency for a group that is there.
+pub const CONSISTENCY_OF_GROUP: &str =
+    "MultiRegionConsistency parameter is unsupported on existing global table";
+/// The end of a strongly consistent group without its witness.
+pub const WITNESS_LEFT: &str = "Update table delete operation does not include all witnesses.";
+/// The end of one replica of a strongly consistent group.
+pub const STRONG_REPLICA_ALONE: &str = "Deletion of only one table replica is not supported for global tables \
+    with MultiRegionConsistency set to STRONG.";
+/// A write of an item that another region is writing.
+pub const WRITE_CONFLICT: &str = "The request was rejected because one or more items in the request are being \
+    modified by a request in another Region.";
 /// A replica in the region of the request.
 pub const LOCAL_REGION: &str = "Cannot add or delete the local region through ReplicaUpdates. Use CreateTable, \
     DeleteTable, or UpdateTable as required.";
@@ -166,6 +191,43 @@ pub const NEGATIVE_COOLDOWN: &str = "ScaleInCooldown and ScaleOutCooldown must b
 /// Keywright's own: auto scaling of a replica that the table does not have.
 pub fn no_scaled_replica(table: &str, region: &str) -> String {
     format!("Global table with name: '{table}' has no replica in region: '{region}'.")
+}
+
+/// Keywright's own: settings of one replica of a strongly consistent group.
+pub const STRONG_REPLICA_SETTINGS: &str = "Replicas of a global table with MultiRegionConsistency set to STRONG \
+    have no settings of their own on this server.";
+/// Keywright's own: time to live in a strongly consistent group, or before it is made.
+pub const STRONG_WITHOUT_TTL: &str =
+    "Time to live is not supported for global tables with MultiRegionConsistency set to STRONG.";
+/// Keywright's own: a table with local indexes is to be strongly consistent.
+pub const STRONG_WITHOUT_LOCAL_INDEXES: &str = "Local secondary indexes are not supported for global tables with \
+    MultiRegionConsistency set to STRONG.";
+/// Keywright's own: a Kinesis destination of a strongly consistent group, or before it is made.
+pub const STRONG_WITHOUT_DESTINATIONS: &str = "Kinesis streaming destinations are not supported on this server for \
+    global tables with MultiRegionConsistency set to STRONG.";
+/// Keywright's own: a table with items is to be strongly consistent.
+pub const STRONG_NOT_EMPTY: &str = "The table must be empty to set MultiRegionConsistency to STRONG.";
+/// Keywright's own: a replica of a strongly consistent group is to leave with its data.
+pub const STRONG_STAYS_WHOLE: &str =
+    "Disassociate is not supported for global tables with MultiRegionConsistency set to STRONG.";
+/// Keywright's own: a transaction on a strongly consistent table.
+pub const STRONG_WITHOUT_TRANSACTIONS: &str =
+    "Transactions are not supported for global tables with MultiRegionConsistency set to STRONG.";
+
+/// Regions that cannot have a replica or a witness of a strongly consistent group.
+pub fn unsupported_strong_regions(regions: &[&str]) -> String {
+    format!(
+        "Unsupported Region(s) specified for global tables with MultiRegionConsistency set to STRONG: [{}].",
+        regions.join(", ")
+    )
+}
+
+/// The end of a witness that a group does not have.
+pub fn no_such_witness(region: &str) -> String {
+    format!(
+        "Update global table operation failed because one or more witnesses were not part of the global table. \
+         Please retry the request without these witnesses: [{region}]."
+    )
 }
 
 /// Keywright's own: the removal of a replica with its data together with another change of replicas.

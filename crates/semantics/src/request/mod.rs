@@ -33,11 +33,13 @@ pub mod parts;
 pub mod put_item;
 pub mod query;
 pub mod replica_scaling;
+mod replica_settings;
 pub mod replicas;
 mod resource_policy;
 mod resources;
 pub mod scan;
 pub mod stream_ref;
+mod strong_replicas;
 pub mod table_ref;
 pub mod tags;
 pub mod throughput;
@@ -94,13 +96,15 @@ pub use replica_scaling::{
     DescribeReplicaScaling, IndexScaling, ReplicaScaling, ScalingChange, ScalingSettings,
     UpdateReplicaScaling,
 };
-pub use replicas::{ReplicaIndexSettings, ReplicaSettings, ReplicaUpdates};
+pub use replica_settings::{ReplicaIndexSettings, ReplicaSettings};
+pub use replicas::ReplicaUpdates;
 pub use resource_policy::{
     DeleteResourcePolicy, ExpectedPolicy, GetResourcePolicy, NewPolicy, PolicyFindings, PolicyResource,
     PutResourcePolicy,
 };
 pub use scan::{Scan, Segment};
 pub use stream_ref::StreamRef;
+pub use strong_replicas::NewStrongGroup;
 pub use table_ref::{ArnScope, TableRef};
 pub use tags::{ListTagsOfResource, ResourceRef, TagResource, UntagResource};
 pub use throughput::{OnDemandThroughput, Throughput, WarmThroughput};

@@ -6,10 +6,11 @@
 use super::parts::{
     CreateReplicationGroupMemberActionParts, MultiRegionConsistency, OnDemandThroughputOverrideParts,
     ProvisionedThroughputOverrideParts, ReplicaGlobalSecondaryIndexParts, ReplicationGroupUpdateParts,
-    TableClass, UpdateReplicationGroupMemberActionParts, UpdateTableParts,
+    UpdateReplicationGroupMemberActionParts, UpdateTableParts,
 };
+use super::replica_settings::{ReplicaIndexSettings, ReplicaSettings};
+use super::strong_replicas::{NewStrongGroup, WitnessChange, witness_change};
 use super::throughput::OnDemandThroughput;
-use super::unserved::{STRONG_REPLICAS, Unserved};
 use crate::error::Error;
 use crate::limits::REQUESTED_UNITS_MAX;
 use crate::messages::{global, table};
@@ -31,41 +32,15 @@ pub enum ReplicaUpdates {
         /// The region.
         region: String,
     },
-}
-
-/// A replica and what it sets differently from its group.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ReplicaSettings {
-    /// The replica's region.
-    pub region: String,
-    /// The key that encrypts it.
-    pub key_id: Option<String>,
-    /// Its own provisioned read units.
-    pub read_units: Option<u64>,
-    /// Its own ceiling of on-demand reads.
-    pub read_units_max: Option<i64>,
-    /// Its own table class.
-    pub class: Option<TableClass>,
-    /// Settings of global indexes.
-    pub indexes: Vec<ReplicaIndexSettings>,
-}
-
-/// What a replica sets differently for one of its global indexes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ReplicaIndexSettings {
-    /// The index's name.
-    pub name: String,
-    /// Its own provisioned read units.
-    pub read_units: Option<u64>,
-    /// Its own ceiling of on-demand reads.
-    pub read_units_max: Option<i64>,
-}
-
-impl ReplicaSettings {
-    /// Whether it only names a region.
-    pub fn is_empty(&self) -> bool {
-        *self == Self { region: self.region.clone(), ..Self::default() }
-    }
+    /// Makes an empty table one that is strongly consistent in three regions.
+    CreateStrong(NewStrongGroup),
+    /// Deletes several replicas, or one with a witness: only a strongly consistent group allows it.
+    DeleteSeveral {
+        /// The replicas' regions.
+        regions: Vec<String>,
+        /// The witness's region.
+        witness: Option<String>,
+    },
 }
 
 /// Whether a request changes replicas.
@@ -88,31 +63,35 @@ pub(super) fn check_alone(parts: &UpdateTableParts, has_other_changes: bool) -> 
     }))
 }
 
-/// What this server does not do with replicas.
-pub(super) fn unserved(parts: &UpdateTableParts) -> [Unserved; 2] {
-    let consistency = parts.multi_region_consistency;
-    [
-        Unserved {
-            name: "MultiRegionConsistency",
-            is_asked: consistency == Some(MultiRegionConsistency::Strong),
-            feature: STRONG_REPLICAS,
-        },
-        Unserved {
-            name: "GlobalTableWitnessUpdates",
-            is_asked: parts.global_table_witness_updates.is_some(),
-            feature: STRONG_REPLICAS,
-        },
-    ]
-}
-
 /// The change of replicas that a request asks for.
 pub(super) fn validate(parts: &UpdateTableParts) -> Result<Option<ReplicaUpdates>, Error> {
-    let updates = parts.replica_updates.as_deref().map(validate_updates).transpose()?;
-    let is_create = matches!(updates, Some(ReplicaUpdates::Create(_)));
-    if parts.multi_region_consistency.is_some() && !is_create {
+    let witness = witness_change(parts)?;
+    let consistency = parts.multi_region_consistency;
+    let Some(elements) = parts.replica_updates.as_deref() else { return Ok(None) };
+    let actions = Actions::of(elements)?;
+    if consistency.is_some() && !actions.only_creates() {
         return Err(Error::validation(global::CONSISTENCY_WITHOUT_CREATE));
     }
-    Ok(updates)
+    if consistency == Some(MultiRegionConsistency::Strong) {
+        let creates = actions.creates.iter().map(|create| of_create(create)).collect::<Result<_, _>>()?;
+        return Ok(Some(ReplicaUpdates::CreateStrong(NewStrongGroup::validate(creates, witness)?)));
+    }
+    let updates = actions.validate()?;
+    with_witness(updates, witness).map(Some)
+}
+
+/// A change of replicas together with that of a witness: only a deletion goes with one.
+fn with_witness(updates: ReplicaUpdates, witness: Option<WitnessChange>) -> Result<ReplicaUpdates, Error> {
+    match (updates, witness) {
+        (updates, None) => Ok(updates),
+        (ReplicaUpdates::Delete { region }, Some(WitnessChange::Delete(witness))) => {
+            Ok(ReplicaUpdates::DeleteSeveral { regions: vec![region], witness: Some(witness) })
+        }
+        (ReplicaUpdates::DeleteSeveral { regions, .. }, Some(WitnessChange::Delete(witness))) => {
+            Ok(ReplicaUpdates::DeleteSeveral { regions, witness: Some(witness) })
+        }
+        (_, Some(_)) => Err(Error::validation(global::SEVERAL_TYPES)),
+    }
 }
 
 /// The action of one element.
@@ -134,33 +113,60 @@ fn action(part: &ReplicationGroupUpdateParts) -> Result<Action<'_>, Error> {
     }
 }
 
-/// Equal elements count once (observed of new replicas).
-fn validate_updates(parts: &[ReplicationGroupUpdateParts]) -> Result<ReplicaUpdates, Error> {
-    let (mut creates, mut updates, mut deletes) = (Vec::new(), Vec::new(), Vec::new());
-    for part in parts {
-        match action(part)? {
-            Action::Disassociate(region) if parts.len() == 1 => {
-                return Ok(ReplicaUpdates::Disassociate { region: region.to_owned() });
+/// The actions of a request. Equal ones count once (observed of new replicas).
+#[derive(Default)]
+struct Actions<'p> {
+    creates: Vec<&'p CreateReplicationGroupMemberActionParts>,
+    updates: Vec<&'p UpdateReplicationGroupMemberActionParts>,
+    deletes: Vec<&'p str>,
+    leaver: Option<&'p str>,
+}
+
+impl<'p> Actions<'p> {
+    fn of(parts: &'p [ReplicationGroupUpdateParts]) -> Result<Self, Error> {
+        let mut found = Self::default();
+        for part in parts {
+            match action(part)? {
+                Action::Disassociate(region) if parts.len() == 1 => found.leaver = Some(region),
+                Action::Disassociate(_) => return Err(Error::validation(global::DISASSOCIATE_ALONE)),
+                Action::Create(create) if !found.creates.contains(&create) => found.creates.push(create),
+                Action::Update(update) if !found.updates.contains(&update) => found.updates.push(update),
+                Action::Delete(region) if !found.deletes.contains(&region) => found.deletes.push(region),
+                Action::Create(_) | Action::Update(_) | Action::Delete(_) => {}
             }
-            Action::Disassociate(_) => return Err(Error::validation(global::DISASSOCIATE_ALONE)),
-            Action::Create(create) if !creates.contains(&create) => creates.push(create),
-            Action::Update(update) if !updates.contains(&update) => updates.push(update),
-            Action::Delete(region) if !deletes.contains(&region) => deletes.push(region),
-            Action::Create(_) | Action::Update(_) | Action::Delete(_) => {}
         }
+        let kept = found.creates.len() + found.updates.len() + found.deletes.len();
+        assert!(kept <= parts.len(), "each element is one action at most");
+        Ok(found)
     }
-    let kept = creates.len() + updates.len() + deletes.len();
-    assert!(kept <= parts.len(), "each element is one action at most");
-    match (creates.as_slice(), updates.as_slice(), deletes.as_slice()) {
-        ([], [], []) => Err(Error::validation(global::NO_REPLICA_ACTION)),
-        ([create], [], []) => Ok(ReplicaUpdates::Create(of_create(create)?)),
-        ([], [], [region]) => Ok(ReplicaUpdates::Delete { region: (*region).to_owned() }),
-        ([], updates, []) => {
-            let settings = updates.iter().map(|update| of_update(update)).collect::<Result<_, _>>()?;
-            Ok(ReplicaUpdates::Update(settings))
+
+    fn only_creates(&self) -> bool {
+        !self.creates.is_empty()
+            && self.updates.is_empty()
+            && self.deletes.is_empty()
+            && self.leaver.is_none()
+    }
+
+    /// The change of replicas that are not strongly consistent, or the end of a strongly consistent group.
+    fn validate(&self) -> Result<ReplicaUpdates, Error> {
+        if let Some(region) = self.leaver {
+            return Ok(ReplicaUpdates::Disassociate { region: region.to_owned() });
         }
-        (_, [], []) | ([], [], _) => Err(Error::validation(global::SEVERAL_REPLICAS)),
-        _ => Err(Error::validation(global::SEVERAL_TYPES)),
+        match (self.creates.as_slice(), self.updates.as_slice(), self.deletes.as_slice()) {
+            ([], [], []) => Err(Error::validation(global::NO_REPLICA_ACTION)),
+            ([create], [], []) => Ok(ReplicaUpdates::Create(of_create(create)?)),
+            ([], [], [region]) => Ok(ReplicaUpdates::Delete { region: (*region).to_owned() }),
+            ([], [], regions) => {
+                let regions = regions.iter().map(|region| (*region).to_owned()).collect();
+                Ok(ReplicaUpdates::DeleteSeveral { regions, witness: None })
+            }
+            ([], updates, []) => {
+                let settings = updates.iter().map(|update| of_update(update)).collect::<Result<_, _>>()?;
+                Ok(ReplicaUpdates::Update(settings))
+            }
+            (_, [], []) => Err(Error::validation(global::SEVERAL_REPLICAS)),
+            _ => Err(Error::validation(global::SEVERAL_TYPES)),
+        }
     }
 }
 

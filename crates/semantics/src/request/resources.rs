@@ -46,7 +46,14 @@ fn replica_changes(updates: Option<&ReplicaUpdates>) -> Vec<ReplicaChange<'_>> {
         Some(ReplicaUpdates::Create(settings)) => {
             vec![ReplicaChange::Create(Cow::Borrowed(&settings.region))]
         }
+        Some(ReplicaUpdates::CreateStrong(group)) => {
+            let regions = group.replicas.iter().map(|replica| &replica.region);
+            regions.map(|region| ReplicaChange::Create(Cow::Borrowed(region))).collect()
+        }
         Some(ReplicaUpdates::Delete { region }) => vec![ReplicaChange::Delete(Cow::Borrowed(region))],
+        Some(ReplicaUpdates::DeleteSeveral { regions, .. }) => {
+            regions.iter().map(|region| ReplicaChange::Delete(Cow::Borrowed(region))).collect()
+        }
         Some(ReplicaUpdates::Disassociate { .. }) => vec![ReplicaChange::Disassociate],
         Some(ReplicaUpdates::Update(_)) | None => Vec::new(),
     }

@@ -5,7 +5,6 @@
 use crate::error::Error;
 use crate::messages::table;
 
-pub(super) const STRONG_REPLICAS: &str = "replicas with strong consistency";
 pub(super) const VECTOR_INDEXES: &str = "vector indexes";
 
 /// A member of a request that is refused.

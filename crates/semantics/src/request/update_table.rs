@@ -188,9 +188,7 @@ fn changes_settings(parts: &UpdateTableParts) -> bool {
 }
 
 fn check_asks_something(parts: &UpdateTableParts) -> Result<(), Error> {
-    let asks =
-        changes_settings(parts) || replicas::is_asked(parts) || parts.global_table_witness_updates.is_some();
-    if asks {
+    if changes_settings(parts) || replicas::is_asked(parts) {
         return Ok(());
     }
     Err(Error::validation(match parts.multi_region_consistency {
@@ -205,7 +203,6 @@ fn check_served(parts: &UpdateTableParts) -> Result<(), Error> {
     if mode == Some(GlobalTableSettingsReplicationMode::EnabledWithOverrides) {
         return Err(Error::validation(table::SETTINGS_REPLICATION_WITH_OVERRIDES));
     }
-    refuse(&replicas::unserved(parts))?;
     refuse(&[Unserved {
         name: "VectorIndexUpdates",
         is_asked: parts.vector_index_updates.is_some(),

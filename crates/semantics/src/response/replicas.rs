@@ -61,3 +61,19 @@ pub struct ReplicaIndexDescription {
     /// What it can sustain at once.
     pub warm_throughput: WarmThroughputDescription<IndexStatus>,
 }
+
+/// What a table's description says of a strongly consistent group, next to its replicas.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StrongDescription {
+    /// The region that keeps data of no table, and its state.
+    pub witness: Option<WitnessDescription>,
+}
+
+/// The witness of a strongly consistent group (API reference: `GlobalTableWitnessDescription`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WitnessDescription {
+    /// Its region.
+    pub region_name: String,
+    /// Its state: creating, deleting or active.
+    pub witness_status: ReplicaStatus,
+}

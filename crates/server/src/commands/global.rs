@@ -106,6 +106,9 @@ fn seconds(ms: u64) -> String {
 
 /// A table as lines for people.
 fn table(table: &Json) -> Vec<String> {
+    if table.str_at("consistency") == Some("STRONG") {
+        return vec![strong(table)];
+    }
     let conflicts = counted(number(table, "conflicts"), "lost change");
     let mut lines = vec![format!("{} in {}  {conflicts}", text(table, "table"), text(table, "region"))];
     let replicas = table.get("replicas").map(Json::elements).unwrap_or_default();
@@ -115,6 +118,20 @@ fn table(table: &Json) -> Vec<String> {
     }));
     lines.extend(table.get("verified").map(verified));
     lines
+}
+
+/// A strongly consistent table: no change waits for a region.
+fn strong(table: &Json) -> String {
+    let replicas = table.get("replicas").map(Json::elements).unwrap_or_default();
+    let regions: Vec<String> = replicas.iter().map(|replica| text(replica, "region")).collect();
+    let witness = table.str_at("witness").map(|_| format!(", witness in {}", text(table, "witness")));
+    format!(
+        "{} in {}  strongly consistent with {}{}",
+        text(table, "table"),
+        text(table, "region"),
+        regions.join(" and "),
+        witness.unwrap_or_default()
+    )
 }
 
 fn replica(replica: &Json) -> String {

@@ -77,6 +77,12 @@ pub(super) fn shown(tables: &[(String, ReplicationStatus)], now_ms: u64) -> Json
             ("conflicts", Json::number(status.conflicts)),
             ("replicas", Json::List(replicas)),
         ]);
+        if status.is_strong {
+            shown.set("consistency", Json::text("STRONG"));
+        }
+        if let Some(witness) = &status.witness {
+            shown.set("witness", Json::text(witness));
+        }
         if let Some(last) = &status.last_verification {
             let verified = [
                 ("at", Json::number(last.ended_ms)),

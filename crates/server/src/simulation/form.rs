@@ -19,6 +19,8 @@ const DAY_MS: u64 = 24 * 3_600_000;
 /// time never meets an item whose deletion was forgotten.
 const CLOCK_MS_MAX: u64 = 6 * 3_600_000;
 const MILLIONTHS_DIGITS: usize = 6;
+/// The longest round trip between regions: a client that retries would never come through a longer one.
+const ROUND_TRIP_MS_MAX: u64 = 60_000;
 /// What AWS takes from region to region, as its guide says: usually less than a second.
 const AWS_MS: (u64, u64) = (300, 700);
 const ANY: &str = "*";
@@ -60,6 +62,8 @@ struct RegionForm {
     pause: bool,
     #[serde(default)]
     clock_ms: i64,
+    #[serde(default)]
+    isolate: bool,
     for_ms: Option<u64>,
 }
 
@@ -70,6 +74,10 @@ struct TableForm {
     account: Option<String>,
     #[serde(default)]
     step: bool,
+    #[serde(default)]
+    mrsc_round_trip_ms: u64,
+    #[serde(default)]
+    mrsc_conflict: Probability,
     for_ms: Option<u64>,
 }
 
@@ -184,12 +192,26 @@ fn region(form: &RegionForm, now_ms: u64) -> Result<RegionRule, String> {
         ));
     }
     let until_ms = until(form.for_ms, now_ms)?;
-    Ok(RegionRule { region: named(&form.region)?, pause: form.pause, clock_ms, until_ms })
+    let isolated_ms = form.isolate.then_some(now_ms);
+    Ok(RegionRule { region: named(&form.region)?, pause: form.pause, clock_ms, isolated_ms, until_ms })
 }
 
 fn table(form: TableForm, now_ms: u64) -> Result<TableRule, String> {
     let account = form.account.as_deref().map(account).transpose()?;
-    Ok(TableRule { account, table: form.table, step: form.step, until_ms: until(form.for_ms, now_ms)? })
+    let round_trip_ms = form.mrsc_round_trip_ms;
+    if round_trip_ms > ROUND_TRIP_MS_MAX {
+        return Err(format!(
+            "mrsc_round_trip_ms is {round_trip_ms}: write at most {ROUND_TRIP_MS_MAX}, a minute"
+        ));
+    }
+    Ok(TableRule {
+        account,
+        table: form.table,
+        step: form.step,
+        round_trip_ms,
+        conflict: form.mrsc_conflict.0,
+        until_ms: until(form.for_ms, now_ms)?,
+    })
 }
 
 fn replica(form: ReplicaForm, now_ms: u64) -> Result<ReplicaRule, String> {
@@ -246,11 +268,21 @@ pub(crate) fn shown(simulation: &Simulation, now_ms: u64) -> Value {
         with_end(shown, rule.until_ms)
     });
     let regions = simulation.regions.iter().map(|rule| {
-        let shown = json!({"region": rule.region, "pause": rule.pause, "clock_ms": rule.clock_ms});
+        let shown = json!({
+            "region": rule.region,
+            "pause": rule.pause,
+            "clock_ms": rule.clock_ms,
+            "isolate": rule.isolated_ms.is_some(),
+        });
         with_end(shown, rule.until_ms)
     });
     let tables = simulation.tables.iter().map(|rule| {
-        let mut shown = json!({"table": rule.table, "step": rule.step});
+        let mut shown = json!({
+            "table": rule.table,
+            "step": rule.step,
+            "mrsc_round_trip_ms": rule.round_trip_ms,
+            "mrsc_conflict": probability(rule.conflict),
+        });
         if let (Some(account), Value::Object(members)) = (&rule.account, &mut shown) {
             members.insert("account".to_owned(), json!(account.as_str()));
         }
@@ -297,8 +329,12 @@ mod tests {
             "links": [
                 {"from": "us-east-1", "to": "*", "preset": "aws", "reorder": 0.25, "for_ms": 60000},
                 {"from": "eu-west-1", "to": "us-east-1", "partition": true, "duplicate": 1}],
-            "regions": [{"region": "eu-west-1", "clock_ms": -3600000, "pause": true}],
-            "tables": [{"table": "Orders", "account": "123456789012", "step": true}],
+            "regions": [
+                {"region": "eu-west-1", "clock_ms": -3600000, "pause": true},
+                {"region": "us-west-2", "isolate": true}],
+            "tables": [
+                {"table": "Orders", "account": "123456789012", "step": true},
+                {"table": "Carts", "mrsc_round_trip_ms": 100, "mrsc_conflict": 0.125}],
             "replicas": [{"table": "Orders", "region": "eu-west-1", "status": "REGION_DISABLED"}]}"#;
         let simulation = read(text.as_bytes(), NOW_MS).unwrap();
         let shown = shown(&simulation, NOW_MS);
@@ -329,6 +365,8 @@ mod tests {
             (r#"{"links": [{"from": "a", "to": "b"}, {"from": "a", "to": "b"}]}"#.to_owned(), "two rules"),
             (region(r#""clock_ms": -21600001"#), "six hours"),
             (r#"{"tables": [{"table": "T", "account": "1"}]}"#.to_owned(), "twelve digits"),
+            (r#"{"tables": [{"table": "T", "mrsc_round_trip_ms": 60001}]}"#.to_owned(), "a minute"),
+            (r#"{"tables": [{"table": "T", "mrsc_conflict": 2}]}"#.to_owned(), "from 0 to 1"),
             (
                 r#"{"replicas": [{"table": "T", "region": "a", "status": "ARCHIVED"}]}"#.to_owned(),
                 "REPLICATION_NOT_AUTHORIZED",

@@ -33,6 +33,7 @@ mod role_sessions;
 mod rollback;
 mod sessions;
 mod simulation;
+mod strong_tables;
 #[path = "../support/mod.rs"]
 mod support;
 mod surroundings;

@@ -20,7 +20,7 @@ use crate::support::Server;
 use crate::support::dice::{Dice, wanted};
 use crate::support::in_process::{Answer, Api, Http, InProcess, block_on};
 
-const KEYS: usize = 3;
+pub(super) const KEYS: usize = 3;
 pub(super) const CLIENTS: u64 = 3;
 pub(super) const STEPS: u64 = 7;
 const HISTORIES_DEFAULT: u64 = 150;
@@ -192,7 +192,7 @@ fn end(op: Op, answer: Answer) -> End {
             }
         }),
         Answer::Fault(name, body) => match name.as_str() {
-            "TransactionConflictException" => End::Nothing,
+            "TransactionConflictException" | "ReplicatedWriteConflictException" => End::Nothing,
             "TransactionCanceledException" if body.to_string().contains("TransactionConflict") => {
                 End::Nothing
             }
@@ -235,11 +235,16 @@ fn random_op(dice: &mut Dice) -> Op {
 }
 
 /// A client that sends one request at a time and records each call and return.
-async fn client(api: impl Api, names: Names, number: u64, seed: u64, history: History) {
+async fn client(
+    (api, ops): (impl Api, fn(&mut Dice) -> Op),
+    names: Names,
+    (number, seed): (u64, u64),
+    history: History,
+) {
     let mut dice = Dice::new(seed * CLIENTS + number);
     let mut id = number;
     for _ in 0..STEPS {
-        let op = random_op(&mut dice);
+        let op = ops(&mut dice);
         let (operation, body) = names.request(op);
         history.borrow_mut().push(Event::Called(id, op));
         match end(op, api.call(operation, &body).await) {
@@ -376,22 +381,26 @@ impl<A: Api> Api for Planting<A> {
 
 /// A database of a simulation. A loss of power replaces it.
 #[derive(Clone)]
-struct Simulated(Rc<RefCell<InProcess<FaultyStore>>>);
+pub(super) struct Simulated(Rc<RefCell<InProcess<FaultyStore>>>);
 
 impl Simulated {
-    fn open(store: &FaultyStore) -> Self {
+    /// The database as it is now.
+    pub(super) fn now(&self) -> InProcess<FaultyStore> {
+        self.0.borrow().clone()
+    }
+
+    pub(super) fn open(store: &FaultyStore) -> Self {
         Self(Rc::new(RefCell::new(block_on(InProcess::open(store.clone())).unwrap())))
     }
 
-    fn reopen(&self, store: &FaultyStore) {
+    pub(super) fn reopen(&self, store: &FaultyStore) {
         *self.0.borrow_mut() = block_on(InProcess::open(store.clone())).unwrap();
     }
 }
 
 impl Api for Simulated {
     async fn call(&self, operation: &str, body: &Value) -> Answer {
-        let database = self.0.borrow().clone();
-        database.call(operation, body).await
+        self.now().call(operation, body).await
     }
 }
 
@@ -440,21 +449,31 @@ fn interleave<A: Api + 'static>(
     api: impl Fn(usize) -> A,
     between: impl FnMut(&mut Dice),
 ) -> Vec<Event> {
+    interleave_ops(seed, random_op, api, between)
+}
+
+/// The same with requests of these kinds.
+pub(super) fn interleave_ops<A: Api + 'static>(
+    seed: u64,
+    ops: fn(&mut Dice) -> Op,
+    api: impl Fn(usize) -> A,
+    between: impl FnMut(&mut Dice),
+) -> Vec<Event> {
     let history = History::default();
     let names = Names("r".to_owned());
     let clients = (0..CLIENTS).map(|number| -> Pin<Box<dyn Future<Output = ()>>> {
         let api = api(usize::try_from(number).unwrap());
-        Box::pin(client(api, names.clone(), number, seed, Rc::clone(&history)))
+        Box::pin(client((api, ops), names.clone(), (number, seed), Rc::clone(&history)))
     });
     let clients = clients.collect();
     run_interleaved(clients, &mut Dice::new(seed), between);
     history.take()
 }
 
-const INTERLEAVED: Faults = Faults { yield_per_mille: 400, ..Faults::NONE };
+pub(super) const INTERLEAVED: Faults = Faults { yield_per_mille: 400, ..Faults::NONE };
 
 /// Spurious conflicts, failed reads and commits, and commits with an unknown outcome.
-const FAILING: Faults = Faults {
+pub(super) const FAILING: Faults = Faults {
     conflict_per_mille: 60,
     read_error_per_mille: 10,
     commit_error_per_mille: 30,
@@ -528,7 +547,8 @@ pub(super) async fn record<A: Api + 'static>(seed: u64, api: impl Fn(usize) -> A
     let local = tokio::task::LocalSet::new();
     for number in 0..CLIENTS {
         let api = api(usize::try_from(number).unwrap());
-        local.spawn_local(client(api, names.clone(), number, seed, Rc::clone(&history)));
+        let history = Rc::clone(&history);
+        local.spawn_local(client((api, random_op), names.clone(), (number, seed), history));
     }
     local.await;
     history.take()

@@ -6,5 +6,6 @@ mod equivalence;
 mod histories;
 #[cfg(feature = "postgres")]
 mod killed;
+mod strong_tables;
 #[path = "../support/mod.rs"]
 mod support;

@@ -10,7 +10,7 @@ use std::thread::{self, Thread};
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::Bytes;
 use hyper_util::rt::TokioIo;
-use keywright_engine::{AccountId, Caller, Engine, EngineConfig, Env, Namespace, Region};
+use keywright_engine::{AccountId, Caller, Engine, EngineConfig, Env, Links, Namespace, Region, Simulation};
 use keywright_store::Store;
 use keywright_wire::{decode, operation_of_target, render, render_error};
 use serde_json::Value;
@@ -96,15 +96,29 @@ impl Env for StillEnv {
 pub struct InProcess<S: Store> {
     engine: Engine<S>,
     caller: Caller,
+    links: Arc<Links>,
 }
 
 impl<S: Store> InProcess<S> {
     pub async fn open(store: S) -> Result<Self, String> {
-        let engine = Engine::open(store, Arc::new(StillEnv::default()), EngineConfig::default()).await;
+        let config = EngineConfig::default();
+        let links = Arc::clone(&config.links);
+        let engine = Engine::open(store, Arc::new(StillEnv::default()), config).await;
         // The caller of every request to a server without credentials.
         let account = AccountId::from("123456789012");
         let caller = Caller::account(Namespace { account, region: Region::from("us-east-1") });
-        engine.map(|engine| Self { engine, caller }).map_err(|error| format!("{error:?}"))
+        engine.map(|engine| Self { engine, caller, links }).map_err(|error| format!("{error:?}"))
+    }
+
+    /// The same database for the clients of another region.
+    pub fn in_region(&self, region: &str) -> Self {
+        let namespace = Namespace { region: Region::stored(region), ..self.caller.namespace.clone() };
+        Self { caller: Caller::account(namespace), ..self.clone() }
+    }
+
+    /// Replaces all that is simulated between regions.
+    pub fn simulate(&self, simulation: Simulation) {
+        self.links.set(simulation);
     }
 
     async fn answer(&self, target: &str, body: &Value) -> Answer {

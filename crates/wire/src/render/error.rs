@@ -128,6 +128,7 @@ const fn status(kind: ErrorKind) -> u16 {
         | ErrorKind::PointInTimeRecoveryUnavailable
         | ErrorKind::PolicyNotFound
         | ErrorKind::ProvisionedThroughputExceeded
+        | ErrorKind::ReplicatedWriteConflict
         | ErrorKind::RequestLimitExceeded
         | ErrorKind::ResourceInUse
         | ErrorKind::ResourceNotFound
@@ -188,6 +189,9 @@ const fn type_name(kind: ErrorKind) -> &'static str {
         ErrorKind::PolicyNotFound => "com.amazonaws.dynamodb.v20120810#PolicyNotFoundException",
         ErrorKind::ProvisionedThroughputExceeded => {
             "com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException"
+        }
+        ErrorKind::ReplicatedWriteConflict => {
+            "com.amazonaws.dynamodb.v20120810#ReplicatedWriteConflictException"
         }
         ErrorKind::RequestEntityTooLarge => "com.amazon.coral.service#RequestEntityTooLargeException",
         ErrorKind::RequestLimitExceeded => "com.amazonaws.dynamodb.v20120810#RequestLimitExceeded",

@@ -1,7 +1,9 @@
 //! The other replicas in the description of a table.
 
 use keywright_semantics::request::parts::TableClass;
-use keywright_semantics::response::{ReplicaDescription, ReplicaIndexDescription, ReplicaStatus};
+use keywright_semantics::response::{
+    ReplicaDescription, ReplicaIndexDescription, ReplicaStatus, WitnessDescription,
+};
 
 use super::writer::{Array, Members, Render, Writer};
 
@@ -21,6 +23,15 @@ impl Render for ReplicaDescription {
             members.put_if("ReplicaInaccessibleDateTime", self.inaccessible_since);
             members.put_if("ReplicaTableClassSummary", self.table_class.map(ReplicaClass));
             members.put("GlobalTableSettingsReplicationMode", self.settings_replication.name());
+        });
+    }
+}
+
+impl Render for WitnessDescription {
+    fn render(&self, writer: &mut Writer) {
+        writer.object(|members| {
+            members.put("RegionName", &self.region_name);
+            members.put("WitnessStatus", self.witness_status);
         });
     }
 }

@@ -1,6 +1,8 @@
 //! The responses of the operations on tables, tags, limits and endpoints.
 
-use keywright_semantics::request::parts;
+use std::slice::from_ref;
+
+use keywright_semantics::request::parts::{self, MultiRegionConsistency};
 use keywright_semantics::response::{
     BillingModeSummary, DescribeLimitsOutput, Endpoint, GlobalSecondaryIndexDescription, IndexStatus,
     KeySchemaElement, ListTablesOutput, ListTagsOfResourceOutput, LocalSecondaryIndexDescription,
@@ -86,6 +88,11 @@ impl Render for TableDescription {
             }
             let mode = self.settings_replication.map(parts::GlobalTableSettingsReplicationMode::name);
             members.put_if("GlobalTableSettingsReplicationMode", mode);
+            if let Some(strong) = &self.strong {
+                members.put("MultiRegionConsistency", MultiRegionConsistency::Strong.name());
+                members
+                    .put_if("GlobalTableWitnesses", strong.witness.as_ref().map(|one| Array(from_ref(one))));
+            }
             members.put_if("RestoreSummary", self.restore_summary.as_ref());
             members.put_if("SSEDescription", self.sse_description.as_ref());
             members.put_if("TableClassSummary", self.table_class_summary.as_ref());

@@ -252,6 +252,7 @@ fn table() -> TableDescription {
         latest_stream_label: None,
         latest_stream_arn: None,
         replicas: None,
+        strong: None,
         restore_summary: None,
         sse_description: None,
         table_class_summary: None,

@@ -45,6 +45,13 @@ pub(super) fn has_replicas(table: &Table) -> bool {
     table.replication.is_some() || table.has_old_versions || table.logs.iter().any(is_for_replicas)
 }
 
+/// Whether a table's rows are those of a strongly consistent group, or streams of one are left: only releases
+/// that know the other names may serve it.
+pub(super) fn is_strong(table: &Table) -> bool {
+    let is_of_other = |log: &ChangeLog| matches!(&log.purpose, Purpose::Stream(terms) if terms.owner != 0);
+    table.strong.is_some() || table.logs.iter().any(is_of_other)
+}
+
 /// Why a stored table cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum RecordFault {
@@ -114,10 +121,10 @@ mod tests {
     use super::*;
     use crate::catalogue::insights::{InsightsMode, InsightsPhase, InsightsState};
     use crate::catalogue::table::{
-        ClassState, DoomedIndex, EncryptionState, KeyChange, LaterSection, ModeChanges, OnDemandLimits,
-        TableStatus, Throughput, Warm, WarmJob,
+        ClassState, DoomedIndex, LaterSection, ModeChanges, OnDemandLimits, Throughput, Warm, WarmJob,
     };
-    use crate::catalogue::{BulkPutting, NewLog, Replication, StreamTerms, TtlState};
+    use crate::catalogue::table_state::{EncryptionState, KeyChange, TableStatus};
+    use crate::catalogue::{BulkPutting, Founding, NewLog, NewMember, Replication, StreamTerms, TtlState};
     use crate::support::layout::IndexId;
     use crate::support::stamp::Stamp;
     use crate::tests::harness::{bench, namespace, seeds};
@@ -144,7 +151,7 @@ mod tests {
         if random.bool() {
             let view = StreamView::OldImage;
             let label = random.u64(..).to_string();
-            let purpose = Purpose::Stream(StreamTerms { label, view, settled_ms: 2 });
+            let purpose = Purpose::Stream(StreamTerms { label, view, settled_ms: 2, owner: 0 });
             table.open_log(NewLog { purpose, opened_ms: 1, after: 3 }, 2);
         }
         if random.bool() {
@@ -195,6 +202,18 @@ mod tests {
             if seed % 3 == 0 {
                 let group = Replication::found(&table, seed);
                 table.enter_group(group, (seed, 4));
+            }
+            if seed % 3 == 1 {
+                let new = [NewMember { region: "eu-west-1", public_id: "other" }];
+                let when = Founding { now_ms: seed, shown_from_ms: seed + 1, active_ms: seed + 2 };
+                table.found_strong((&new, Some("us-west-2")), |_| None, when);
+                let terms = StreamTerms {
+                    label: seed.to_string(),
+                    view: StreamView::KeysOnly,
+                    settled_ms: seed,
+                    owner: 1,
+                };
+                table.open_log(NewLog { purpose: Purpose::Stream(terms), opened_ms: seed, after: 5 }, 1);
             }
             table.bulk_put = Some(BulkPutting { job: "job".to_owned(), is_cancelled: seed % 2 == 0 });
             let record = encode(&table);

@@ -14,7 +14,7 @@ use super::framing::{self, Section};
 use super::schema::{AttributeRecord, IndexRecord, KeyRecord, index_of_record, index_record};
 use crate::catalogue::bulk_put::BulkPutting;
 use crate::catalogue::change_log::{
-    ChangeLog, DestinationLogRecord, ReplicationLogRecord, StreamRecord, StreamState,
+    ChangeLog, DestinationLogRecord, MemberStreamRecord, ReplicationLogRecord, StreamRecord, StreamState,
 };
 use crate::catalogue::destination::Destinations;
 use crate::catalogue::filling::Filling;
@@ -25,10 +25,12 @@ use crate::catalogue::refused::RefusedTable;
 use crate::catalogue::remote::Remote;
 use crate::catalogue::replicas::Replication;
 use crate::catalogue::stored::BillingModeRecord;
+use crate::catalogue::strong::StrongGroup;
 use crate::catalogue::table::{
-    ClassState, DoomedIndex, EncryptionState, KeyChange, LaterSection, ModeChanges, OnDemandLimits, Seen,
-    Table, TableStatus, Throughput, Warm, WarmJob,
+    ClassState, DoomedIndex, LaterSection, ModeChanges, OnDemandLimits, Seen, Table, Throughput, Warm,
+    WarmJob,
 };
+use crate::catalogue::table_state::{EncryptionState, KeyChange, TableStatus};
 use crate::catalogue::ttl::TtlState;
 use crate::support::layout::TableId;
 
@@ -58,12 +60,13 @@ enum Tag {
     RemovedPolicies,
     KeyChange,
     SettingsReplication,
+    Strong,
     Remote,
 }
 
 impl Tag {
     /// All sections that this release knows, in ascending order.
-    const ALL: [Self; 24] = [
+    const ALL: [Self; 25] = [
         Self::Identity,
         Self::Status,
         Self::Schema,
@@ -87,6 +90,7 @@ impl Tag {
         Self::RemovedPolicies,
         Self::KeyChange,
         Self::SettingsReplication,
+        Self::Strong,
         Self::Remote,
     ];
 
@@ -116,6 +120,7 @@ impl Tag {
             Self::RemovedPolicies => 38,
             Self::KeyChange => 39,
             Self::SettingsReplication => 40,
+            Self::Strong => 41,
             Self::Remote => 42,
         }
     }
@@ -135,6 +140,7 @@ impl Tag {
             | Self::Replicas
             | Self::Filling
             | Self::Destinations
+            | Self::Strong
             | Self::Remote => true,
             Self::Class
             | Self::Encryption
@@ -213,6 +219,12 @@ struct OfReplicas {
     group: Option<Replication>,
     has_old_versions: bool,
     logs: Vec<ReplicationLogRecord>,
+}
+
+#[derive(Default, PartialEq, Serialize, Deserialize)]
+struct OfStrong {
+    group: Option<Box<StrongGroup>>,
+    streams: Vec<MemberStreamRecord>,
 }
 
 #[derive(Default, PartialEq, Serialize, Deserialize)]
@@ -339,6 +351,9 @@ fn add_others(table: &Table, written: &mut Written) {
         logs: ReplicationLogRecord::of_replicas(&table.logs),
     };
     written.add_unless(&OfReplicas::default(), Tag::Replicas, &replicas);
+    let strong =
+        OfStrong { group: table.strong.clone(), streams: MemberStreamRecord::of_members(&table.logs) };
+    written.add_unless(&OfStrong::default(), Tag::Strong, &strong);
     written.add_unless(&Remote::default(), Tag::Remote, &table.remote);
 }
 
@@ -368,6 +383,7 @@ struct Parts {
     removed_policies: BTreeMap<Governed, u64>,
     destinations: OfDestinations,
     replicas: OfReplicas,
+    strong: OfStrong,
     remote: Remote,
 }
 
@@ -397,6 +413,7 @@ impl Parts {
             Tag::RemovedPolicies => self.removed_policies = whole(bytes)?,
             Tag::Destinations => self.destinations = whole(bytes)?,
             Tag::Replicas => self.replicas = whole(bytes)?,
+            Tag::Strong => self.strong = whole(bytes)?,
             Tag::Remote => self.remote = whole(bytes)?,
         }
         Ok(())
@@ -443,8 +460,9 @@ pub(super) fn decode(version: u64, bytes: &[u8]) -> Result<Table, RecordFault> {
     let of_streams = parts.streams.all.into_iter().map(ChangeLog::from);
     let of_destinations = parts.destinations.logs.into_iter().map(ChangeLog::from);
     let of_replicas = parts.replicas.logs.into_iter().map(ChangeLog::from);
-    let logs = of_streams.chain(of_destinations).chain(of_replicas).collect();
-    Ok(Table {
+    let of_members = parts.strong.streams.into_iter().map(ChangeLog::from);
+    let logs = of_streams.chain(of_destinations).chain(of_replicas).chain(of_members).collect();
+    let mut table = Table {
         id: TableId(identity.id),
         version,
         public_id: identity.public_id,
@@ -487,9 +505,13 @@ pub(super) fn decode(version: u64, bytes: &[u8]) -> Result<Table, RecordFault> {
         replication: parts.replicas.group,
         remote: parts.remote,
         has_old_versions: parts.replicas.has_old_versions,
+        strong: parts.strong.group,
         later,
         seen: Seen::default(),
-    })
+    };
+    // Also what follows from the parts of the other members.
+    table.stand_as(0);
+    Ok(table)
 }
 
 #[cfg(test)]

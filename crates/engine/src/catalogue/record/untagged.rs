@@ -20,9 +20,9 @@ use crate::catalogue::rows::record_version;
 use crate::catalogue::shards::NewLog;
 use crate::catalogue::stored::BillingModeRecord;
 use crate::catalogue::table::{
-    ClassState, DoomedIndex, EncryptionState, ModeChanges, OnDemandLimits, Seen, Table, TableStatus,
-    Throughput, Warm,
+    ClassState, DoomedIndex, ModeChanges, OnDemandLimits, Seen, Table, Throughput, Warm,
 };
+use crate::catalogue::table_state::{EncryptionState, TableStatus};
 use crate::catalogue::ttl::TtlState;
 use crate::support::layout::TableId;
 
@@ -173,7 +173,7 @@ fn begin_stream(table: &mut Table) {
     }
     if let (Some(view), Some(label)) = (table.stream.view, table.stream.label.clone()) {
         let created_ms = table.created_ms;
-        let purpose = Purpose::Stream(StreamTerms { label, view, settled_ms: created_ms });
+        let purpose = Purpose::Stream(StreamTerms { label, view, settled_ms: created_ms, owner: 0 });
         table.open_log(NewLog { purpose, opened_ms: created_ms, after: 0 }, 1);
     }
 }
@@ -257,6 +257,7 @@ impl From<TableRecord> for Table {
             replication: None,
             remote: Remote::default(),
             has_old_versions: false,
+            strong: None,
             later: Vec::new(),
             seen: Seen::default(),
         }

@@ -80,7 +80,7 @@ impl<S: Store> Engine<S> {
             rows.put(job.open_key(), job.encode());
             Ok(job)
         };
-        let (_, job) = self.catalogue().change_all(&[table.id], &[], || Ok(()), begin).await?;
+        let (_, job) = self.catalogue().change_all(&[table.target()], &[], || Ok(()), begin).await?;
         self.due().jobs_changed(now_ms);
         Ok(job.into())
     }

@@ -34,7 +34,12 @@ pub(super) fn state_of<S: Store>(engine: &Engine<S>, table: &Table) -> GroupStat
     let remote = || table.remote.members.iter();
     let is_creating = |member: &&RemoteMember| member.status == MemberStatus::Creating;
     let filling = remote().filter(is_creating).filter(|member| is_own(&member.source)).map(remote_view);
-    let filled = remote().filter(|member| !is_creating(member) && is_own(&member.source));
+    // Also where the source has left meanwhile: nobody else would say so.
+    let has_left = |source: &Option<String>| {
+        source.as_ref().is_some_and(|source| !remote().any(|member| member.public_id == *source))
+    };
+    let is_filled = |member: &&RemoteMember| is_own(&member.source) || has_left(&member.source);
+    let filled = remote().filter(|member| !is_creating(member)).filter(is_filled);
     GroupState {
         filling: filling.collect(),
         filled: filled.map(|member| member.public_id.clone()).collect(),

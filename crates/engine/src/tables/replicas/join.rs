@@ -272,7 +272,11 @@ impl NewReplica<'_> {
 }
 
 /// Checks that the account can have the units of one more replica in a region.
-fn check_account_of<S: Store>(engine: &Engine<S>, target: &Namespace, source: &Table) -> Result<(), Error> {
+pub(super) fn check_account_of<S: Store>(
+    engine: &Engine<S>,
+    target: &Namespace,
+    source: &Table,
+) -> Result<(), Error> {
     let all = source.states.iter().map(|state| state.throughput).chain([source.throughput]);
     let asked: Vec<Units> =
         all.map(|units| Units { read_units: units.read_units, write_units: units.write_units }).collect();
@@ -288,7 +292,7 @@ pub(super) fn check_key_settled(source: &Table, now_ms: u64) -> Result<(), Error
 
 /// The key of the account's that encrypts the replica. Tables of one group all have one, or none has.
 fn key_of(target: &Namespace, source: &Table, settings: &ReplicaSettings) -> Result<Option<String>, Error> {
-    let is_managed = |arn: &str| arn.ends_with(":alias/aws/dynamodb");
+    let is_managed = is_managed_key;
     match (&source.encryption, &settings.key_id) {
         (None, None) => Ok(None),
         (Some(own), None) if is_managed(&own.key_arn) => Ok(None),
@@ -303,6 +307,11 @@ fn key_of(target: &Namespace, source: &Table, settings: &ReplicaSettings) -> Res
             Err(Error::validation(table_messages::invalid(messages::KEY_OF_EACH_REPLICA)))
         }
     }
+}
+
+/// Whether this is the key that the service manages.
+pub(super) fn is_managed_key(arn: &str) -> bool {
+    arn.ends_with(":alias/aws/dynamodb")
 }
 
 /// Whether a text names the key that the service manages.

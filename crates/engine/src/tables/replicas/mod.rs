@@ -11,6 +11,7 @@ mod leave;
 mod overrides;
 mod remote;
 mod settings;
+mod strong;
 pub(crate) mod take_settings;
 
 use std::collections::BTreeSet;
@@ -83,7 +84,27 @@ pub(super) async fn run<S: Store>(
     if found.replicates_settings && !is_own {
         return Err(Error::validation(messages::REPLICAS_OF_ACCOUNTS));
     }
+    if found.strong.is_some() && found.is_joining() {
+        return Err(Error::validation(messages::being_added(&found.name, &found.region)));
+    }
     let description = match updates {
+        ReplicaUpdates::CreateStrong(group) => strong::create(engine, (&found, group, scaled)).await?,
+        ReplicaUpdates::DeleteSeveral { regions, witness } => {
+            strong::end(engine, (&found, regions, witness.as_deref())).await?
+        }
+        ReplicaUpdates::Create(settings) if found.strong.is_some() => {
+            check_region(&found, &settings.region)?;
+            return Err(Error::validation(messages::STRONG_GROUP_IS_FROZEN));
+        }
+        ReplicaUpdates::Update(_) if found.strong.is_some() => {
+            return Err(Error::validation(messages::STRONG_REPLICA_SETTINGS));
+        }
+        ReplicaUpdates::Disassociate { .. } if found.strong.is_some() => {
+            return Err(Error::validation(messages::STRONG_STAYS_WHOLE));
+        }
+        ReplicaUpdates::Delete { region } if found.strong.is_some() => {
+            return Err(strong::refusal_of_single(&found, region));
+        }
         ReplicaUpdates::Create(settings) if engine.peers().owns(&settings.region) => {
             remote::create(engine, namespace, (&found, settings, scaled)).await?
         }

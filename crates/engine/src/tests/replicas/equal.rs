@@ -13,7 +13,7 @@ const IRELAND: &str = "eu-west-1";
 #[test]
 fn of_two_writes_at_one_time_both_ends_choose_the_same() {
     let world = World::with_replicas(&[IRELAND]);
-    let rule = TableRule { account: None, table: TABLE.to_owned(), step: true, until_ms: None };
+    let rule = TableRule { step: true, ..TableRule::none(TABLE.to_owned()) };
     world.simulate(|simulation| simulation.tables.push(rule));
     let names: Vec<String> = (0..1_000).map(|number| format!("{number:04}")).collect();
     for name in &names {
