@@ -6,7 +6,9 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
 use keywright_semantics::error::Error;
-use keywright_semantics::request::{DeleteTable, ReplicaSettings, ReplicaUpdates, Request, UpdateTable};
+use keywright_semantics::request::{
+    DeleteTable, NewStrongGroup, ReplicaSettings, ReplicaUpdates, Request, UpdateTable,
+};
 use keywright_semantics::response::Response;
 use keywright_semantics::value::Item;
 use keywright_store::Store;
@@ -356,6 +358,10 @@ fn a_region_of_another_server_takes_no_request_and_only_named_tables_go_there() 
     let request = Request::CreateTable(Box::new(create_request(schema())));
     let refused = block_on(engine.execute(&Caller::account(place(SECOND)), request)).unwrap_err();
     assert!(refused.message.contains("owned by another Keywright server"), "{refused:?}");
+    let replicas = [ReplicaSettings { region: "us-west-2".to_owned(), ..ReplicaSettings::default() }];
+    let strong = NewStrongGroup { replicas: replicas.to_vec(), witness: Some(SECOND.to_owned()) };
+    let refused = world.update(FIRST, ReplicaUpdates::CreateStrong(strong)).unwrap_err();
+    assert!(refused.message.contains("STRONG is owned by another Keywright server"), "{refused:?}");
     world.net.tables.lock().unwrap().clear();
     let refused = world.add(FIRST, SECOND).unwrap_err();
     assert!(refused.message.contains("tables in [[peer]]"), "{refused:?}");

@@ -210,6 +210,8 @@ pub const STRONG_NOT_EMPTY: &str = "The table must be empty to set MultiRegionCo
 /// Keywright's own: a replica of a strongly consistent group is to leave with its data.
 pub const STRONG_STAYS_WHOLE: &str =
     "Disassociate is not supported for global tables with MultiRegionConsistency set to STRONG.";
+/// Keywright's own: a region of a strongly consistent group is owned by another server.
+pub const STRONG_ON_ONE_SERVER: &str = "A region of a global table with MultiRegionConsistency set to STRONG is owned by another Keywright server.";
 /// Keywright's own: a transaction on a strongly consistent table.
 pub const STRONG_WITHOUT_TRANSACTIONS: &str =
     "Transactions are not supported for global tables with MultiRegionConsistency set to STRONG.";

@@ -31,6 +31,10 @@ pub(super) async fn create<S: Store>(
     (found, asked, scaled): (&Arc<Table>, &NewStrongGroup, &ScaledWrites),
 ) -> Result<TableDescription, Error> {
     check_regions(found, asked)?;
+    let mut others = asked.replicas.iter().map(|replica| &replica.region).chain(&asked.witness);
+    if others.any(|region| engine.peers().owns(region)) {
+        return Err(Error::validation(messages::STRONG_ON_ONE_SERVER));
+    }
     if found.replication.is_some() || found.strong.is_some() {
         return Err(Error::validation(messages::CONSISTENCY_OF_GROUP));
     }
