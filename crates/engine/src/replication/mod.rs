@@ -34,6 +34,7 @@ mod rejoin;
 mod send;
 mod status;
 mod tombstones;
+mod unsent;
 mod verify;
 
 use std::sync::Arc;
@@ -46,10 +47,10 @@ pub(crate) use deliver::deliver;
 pub use deliver::{Chosen, DeliveryFault};
 pub use item::{ReplicaItem, ReplicaVersion};
 pub(crate) use join::{Joining, join, members_of, rows_to_read};
-pub(crate) use members::has_unsent;
 pub use rejoin::{Rejoin, Rejoining};
 pub use status::{OwedPass, ReplicaStatus, ReplicationStatus};
 pub(crate) use tombstones::floor_of;
+pub(crate) use unsent::has_unsent;
 pub use verify::LastVerification;
 pub(crate) use verify::step as verify;
 

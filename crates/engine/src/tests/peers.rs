@@ -576,6 +576,8 @@ fn random_history(seed: u64) {
     world.assert_equal(&format!("seed {seed}"));
     for (region, _) in REGIONS {
         let Some(table) = world.table(region) else { continue };
-        assert!(!table.is_group_changing(), "seed {seed}: {region} {:?}", world.statuses(region));
+        let members = table.replication.as_ref().map(|group| &group.members);
+        let stands = block_on(world.engine(owner_of(region)).replication_status(&place(region), TABLE));
+        assert!(!table.is_group_changing(), "seed {seed}: {region} {members:?} {stands:?}");
     }
 }

@@ -238,9 +238,6 @@ pub(crate) fn peers(exposition: &mut Exposition, peers: &[PeerFigures]) {
         }),
         ("keywright_peer_sent_items", "Items and deletions sent to members in a region.", |one| one.sent),
     ];
-    if peers.is_empty() {
-        return;
-    }
     for (name, help, value) in metrics {
         exposition.metric(GAUGE, name, help);
         for one in peers {

@@ -13,7 +13,7 @@ use crate::support::dice::{Dice, wanted};
 use crate::support::in_process::{Answer, Api, block_on};
 
 const REGIONS: [&str; 3] = ["us-east-1", "us-east-2", "us-west-2"];
-const HISTORIES_DEFAULT: u64 = 1_000;
+const HISTORIES_DEFAULT: u64 = 400;
 
 /// A client of one region. It reads as its requests say, or as this says.
 #[derive(Clone)]

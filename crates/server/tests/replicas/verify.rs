@@ -64,7 +64,7 @@ fn while_clients_write_in_both_regions_there_is_no_false_alarm() {
     let writers = Writers::start(server.address(), TABLE, (0..4).map(client).collect(), 5);
     let begun = Instant::now();
     let mut comparisons = 0;
-    while begun.elapsed() < Duration::from_secs(seconds) {
+    while comparisons < 2 || begun.elapsed() < Duration::from_secs(seconds) {
         here.assert_equal(TABLE);
         comparisons += 1;
     }
@@ -72,6 +72,6 @@ fn while_clients_write_in_both_regions_there_is_no_false_alarm() {
     let mut clients = writers.stop();
     here.assert_equal(TABLE);
     check(&mut clients, &mut [here, there], TABLE);
-    assert!(comparisons > 1 && written > 100, "{comparisons} comparisons, {written} writes");
+    assert!(written > 100, "{comparisons} comparisons, {written} writes");
     println!("{comparisons} comparisons during {written} writes in {seconds} s, all equal");
 }

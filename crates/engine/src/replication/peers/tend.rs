@@ -11,6 +11,7 @@ use super::membership::{agree, all_members, change_remote, hash_of, remove_remot
 use super::message::{Answer, Joiner, Message, RefusalKind};
 use super::ship::{Shipped, ship};
 use crate::catalogue::{MemberStatus, RemoteMember, Replication, Table, TableStatus, stored_settings};
+use crate::replication::unsent::has_unsent;
 use crate::state::Engine;
 use crate::state::peering::PeerFloor;
 use crate::support::layout::TableId;
@@ -136,6 +137,9 @@ async fn look<S: Store>(
         };
     }
     tell(engine, table, member).await?;
+    if table.is_leaving() && engine.peering().contact((table.id, member.table())).knows_of_end {
+        return Ok(NextWake::default());
+    }
     if member.status == MemberStatus::Creating && is_source && !are_others_told(engine, table, member) {
         return Ok(NextWake::default());
     }
@@ -151,7 +155,8 @@ async fn look<S: Store>(
     if shipped == Shipped::More {
         return Ok(now);
     }
-    if table.is_leaving() && now_ms >= table.status_until_ms {
+    // The other server forgets it for all of its members, so all of them have its writes by then.
+    if table.is_leaving() && now_ms >= table.status_until_ms && !has_unsent(engine, table).await? {
         say_gone(engine, table, member).await?;
     }
     if is_source && member.status == MemberStatus::Creating {
@@ -202,6 +207,12 @@ async fn tell<S: Store>(engine: &Engine<S>, table: &Table, member: &RemoteMember
             engine.peering().change(way, |contact| contact.told = Some(hash));
             // Newcomers that have waited for it are filled.
             table.replication.iter().flat_map(Replication::tables).for_each(|id| engine.shipping().note(id));
+            Ok(())
+        }
+        // It was told of the end before this process began, or its answer was lost.
+        Answer::NoMember if table.is_leaving() => {
+            engine.peering().change(way, |contact| contact.knows_of_end = true);
+            engine.shipping().note(table.id);
             Ok(())
         }
         other => Err(refused(other)),
