@@ -18,6 +18,7 @@ use crate::connection::client::{AddressLimits, Client, Counts};
 use crate::connection::hosts::AllowedHosts;
 use crate::connection::listener::{self, Serving};
 use crate::http::auth::Authenticator;
+use crate::http::proxies::TrustedProxies;
 use crate::http::request_rates::RequestRates;
 use crate::http::sessions::Sessions;
 use crate::http::web_guard::{HostCheck, Origins, WebGuard};
@@ -128,6 +129,7 @@ impl Fuzzed {
                 AllowedHosts::new(HERE, &[]).expect("no name is wrong"),
                 HostCheck::of(HERE, false),
             ),
+            proxies: TrustedProxies::default(),
             limits: limits(),
             rates: RequestRates::new(&[]),
             request_log: None,

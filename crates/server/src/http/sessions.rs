@@ -145,7 +145,7 @@ impl Sessions {
     }
 
     /// The session of a token; none if another server sealed it, for another key, or if it was altered.
-    fn open(&self, access_key_id: &str, token: &str) -> Option<Session> {
+    pub(crate) fn open(&self, access_key_id: &str, token: &str) -> Option<Session> {
         if token.len() > TOKEN_CHARACTERS_MAX {
             return None;
         }
