@@ -1,10 +1,14 @@
-//! What `keywright --version` says of the build: commit, target, features.
+//! What `keywright --version` says of the build: commit, target, features; and how the program is linked.
 //!
 //! The commit is read from the files of `.git`, without running git. A build from an archive sets
 //! `KEYWRIGHT_COMMIT` or names none. Debug builds do not name it: every commit would compile them again.
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The first release of glibc that applies packed relocations.
+const PACKED_SINCE: (u32, u32) = (2, 36);
 
 /// Hexadecimal digits of a commit that are shown.
 const COMMIT_DIGITS: usize = 12;
@@ -29,6 +33,22 @@ fn main() {
     println!("cargo::rustc-env=KEYWRIGHT_BUILD_COMMIT={commit}");
     println!("cargo::rustc-env=KEYWRIGHT_BUILD_FEATURES={features}");
     println!("cargo::rustc-env=KEYWRIGHT_BUILD_TARGET={}", variable("TARGET").unwrap_or_default());
+    // The program has more than a hundred thousand addresses to relocate: 24 bytes each, all of them read
+    // into memory at each start, or about a bit each.
+    let is_native = variable("TARGET") == variable("HOST");
+    let is_glibc = variable("CARGO_CFG_TARGET_OS").as_deref() == Some("linux")
+        && variable("CARGO_CFG_TARGET_ENV").as_deref() == Some("gnu");
+    if is_native && is_glibc && glibc().is_some_and(|version| version >= PACKED_SINCE) {
+        println!("cargo::rustc-link-arg-bins=-Wl,-z,pack-relative-relocs");
+    }
+}
+
+/// The version of this machine's glibc.
+fn glibc() -> Option<(u32, u32)> {
+    let said = Command::new("getconf").arg("GNU_LIBC_VERSION").output().ok()?;
+    let said = String::from_utf8(said.stdout).ok()?;
+    let (major, minor) = said.trim().strip_prefix("glibc ")?.split_once('.')?;
+    Some((major.parse().ok()?, minor.split('.').next()?.parse().ok()?))
 }
 
 /// The first digits of the id, with what follows it: `-modified`.

@@ -1,12 +1,18 @@
 #!/usr/bin/env bash
 # Measures one, two and three servers over one PostgreSQL, and pgbench with the same reads and commits: about three minutes.
 #
-#   docs/internals/cluster.sh KEYWRIGHT FOLDER
+#   docs/internals/cluster.sh KEYWRIGHT FOLDER [near]
+#   docs/internals/cluster.sh KEYWRIGHT FOLDER far
+#
+# `far` measures one, two, four and eight servers of one client each, with PostgreSQL behind a program that makes each round
+# trip two milliseconds longer (delay.rs, needs rustc): processors wait, so that eight servers fit on one small machine.
 #
 # KEYWRIGHT is a release build with the feature `postgres`. PostgreSQL must be installed; its data goes to FOLDER, with its
 # default settings (synced commits). pgbench sends what Keywright sends in as many round trips: its pipelines.
 set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
 keywright=$(realpath "$1")
+mode=${3:-near}
 mkdir -p "$2" && cd "$2"
 folder=$PWD
 programs=$(find /usr/lib/postgresql -name initdb -printf '%h\n' | sort -V | tail -1)
@@ -20,6 +26,68 @@ url="postgres://postgres@${folder//\//%2F}/postgres"
 rounds=2 seconds=5 items=10000 connections=48
 operations="get-item put-item query-10 transact-write-items"
 
+psql() { as "$programs/psql" -h "$folder" -U postgres -q -v ON_ERROR_STOP=1 "$@"; }
+
+# Throughput of the servers of this many clients each, together: bench COUNT CONNECTIONS OPERATION NAME.
+bench() {
+  benches=()
+  for number in $(seq "$1"); do
+    "$keywright" bench --keep-table --endpoint "http://127.0.0.1:872$number" --items $items --connections "$2" \
+      --operation "$3" --seconds $seconds --rounds 1 --format json >"$4.$number.json" 2>/dev/null &
+    benches+=("$!")
+  done
+  wait "${benches[@]}"
+}
+
+if [ "$mode" = far ]; then
+  rustc --edition 2024 -O -o "$folder/delay" "$here/delay.rs"
+  "$folder/delay" "$folder/.s.PGSQL.5432" 8731 8732 8733 8734 8735 8736 8737 8738 &
+  servers+=("$!")
+  sleep 1
+  for number in 1 2 3 4 5 6 7 8; do
+    "$keywright" serve --store "postgres://postgres@127.0.0.1:873$number/postgres" --port "872$number" --studio-port off \
+      --management-port off >"server$number.log" 2>&1 &
+    servers+=("$!")
+  done
+  sleep 5
+  "$keywright" bench --keep-table --endpoint http://127.0.0.1:8721 --items $items --operation get-item --seconds 1 --rounds 1 >load.txt 2>&1
+  psql -c "VACUUM ANALYZE"
+  for round in $(seq $rounds); do
+    for operation in get-item query-10 put-item; do
+      for count in 1 2 4 8; do
+        head -1 /proc/stat >"$operation.$count.$round.before"
+        bench "$count" 1 "$operation" "$operation.$count.$round"
+        head -1 /proc/stat >"$operation.$count.$round.after"
+      done
+    done
+  done
+  python3 - "$rounds" <<'PYTHON' | tee figures.txt
+import json, statistics, sys
+
+rounds, counts = range(1, int(sys.argv[1]) + 1), (1, 2, 4, 8)
+
+
+def rate(operation, count, number):
+    found = [json.load(open(f"{operation}.{count}.{number}.{server}.json"))["results"][0] for server in range(1, count + 1)]
+    return sum(one["per_second"] for one in found)
+
+
+def busy(operation, count, number):
+    before, after = ([int(part) for part in open(f"{operation}.{count}.{number}.{when}").read().split()[1:9]] for when in ("before", "after"))
+    spent = [one - other for one, other in zip(after, before)]
+    return 1 - (spent[3] + spent[4]) / sum(spent)
+
+
+print("| operation | one server | two | four | eight | four ÷ four times one | eight ÷ eight times one | processors busy with eight |\n|---|---|---|---|---|---|---|---|")
+for operation in ("get-item", "query-10", "put-item"):
+    cells = [f"{statistics.median(rate(operation, count, number) for number in rounds):,.0f}/s" for count in counts]
+    four, eight = (statistics.median(rate(operation, count, number) / count / rate(operation, 1, number) for number in rounds) for count in (4, 8))
+    part = statistics.median(busy(operation, 8, number) for number in rounds)
+    print(f"| {operation} | {' | '.join(cells)} | {four:.2f} | {eight:.2f} | {part:.0%} |")
+PYTHON
+  exit
+fi
+
 for number in 1 2 3; do
   "$keywright" serve --store "$url" --port "872$number" --studio-port off --management-port off >"server$number.log" 2>&1 &
   servers+=("$!")
@@ -27,7 +95,6 @@ done
 sleep 3
 "$keywright" bench --keep-table --endpoint http://127.0.0.1:8721 --items $items --operation get-item --seconds 1 --rounds 1 >load.txt 2>&1
 
-psql() { as "$programs/psql" -h "$folder" -U postgres -q -v ON_ERROR_STOP=1 "$@"; }
 psql -c "CREATE TABLE bare (key bytea PRIMARY KEY, value bytea)" \
   -c "INSERT INTO bare SELECT int8send(n), decode(repeat(md5(n::text), 16), 'hex') || decode(repeat(md5(n::text), 15), 'hex') FROM generate_series(1, $items) n" -c "VACUUM ANALYZE bare"
 # The key 1 stands for the table's record, which every commit protects.
@@ -70,13 +137,7 @@ chmod 644 ./*.sql
 for round in $(seq $rounds); do
   for operation in $operations; do
     for count in 1 2 3; do
-      benches=()
-      for number in $(seq "$count"); do
-        "$keywright" bench --keep-table --endpoint "http://127.0.0.1:872$number" --items $items --connections $((connections / count)) \
-          --operation "$operation" --seconds $seconds --rounds 1 --format json >"$operation.$count.$round.$number.json" 2>/dev/null &
-        benches+=("$!")
-      done
-      wait "${benches[@]}"
+      bench "$count" $((connections / count)) "$operation" "$operation.$count.$round"
     done
     as "$programs/pgbench" -h "$folder" -U postgres -n -M prepared -c $connections -j 2 -T $seconds -f "$operation.sql" >"$operation.bare.$round.txt" 2>&1
   done

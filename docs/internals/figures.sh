@@ -7,6 +7,7 @@
 #   docs/internals/figures.sh overload KEYWRIGHT FOLDER
 #   docs/internals/figures.sh recovery KEYWRIGHT FOLDER
 #   docs/internals/figures.sh encryption KEYWRIGHT FOLDER
+#   docs/internals/figures.sh replicas KEYWRIGHT FOLDER
 #
 # `tail` measures latency over time instead: a million items, requests at half of the closed loop's rate for SECONDS
 # (600 unless given), next to a loop that writes and syncs one file in place. It takes about an hour without a list of
@@ -16,7 +17,9 @@
 # times what the server can do, and looks at the ten seconds after it. `recovery` compares a server whose tables have
 # point-in-time recovery with one whose tables do not, and says what the history of a change takes on the disk.
 # `encryption` compares an encrypted folder with a plain one: puts, reads from memory, and reads from the disk, for which
-# both have a cache of 16 MiB and 256 MiB of memory (as root).
+# both have a cache of 16 MiB and 256 MiB of memory (as root). `replicas` compares a table in no group, on a server with
+# replicas of another table and on one without, with one that has a stream, and with one in a group of two regions,
+# whose changes arrive in the other one or are held.
 #
 # KEYWRIGHT is a release build of the server (`cargo build --release`), FOLDER an empty folder on the disk to be
 # measured, DYNOXIDE the peer's program (`cargo install dynoxide-rs`; left out if not given). Results are left as text
@@ -25,7 +28,7 @@
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 mode=all
-case "$1" in tail | growth | overload | recovery | encryption)
+case "$1" in tail | growth | overload | recovery | encryption | replicas)
   mode=$1
   shift
   ;;
@@ -222,6 +225,58 @@ if [ "$mode" = encryption ]; then
   done
   bench encryption.cold "${both[@]}" --table cold --items 1000000 --connections 16 --operation get-item --seconds 10 --rounds 15
   for one in "$encrypted" "$plain"; do io "$one" >"encryption.$one.after.io"; done
+  exit
+fi
+
+if [ "$mode" = replicas ]; then
+  # ask PORT OPERATION BODY: a request of the API
+  ask() {
+    curl -sS --fail-with-body -o /dev/null "http://127.0.0.1:$1/" -H "x-amz-target: DynamoDB_20120810.$2" -H 'x-amz-date: 20260101T000000Z' \
+      -H 'content-type: application/x-amz-json-1.0' -d "$3" \
+      -H 'authorization: AWS4-HMAC-SHA256 Credential=local/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=00'
+  }
+  # add_replica PORT TABLE: a second region, which takes a moment
+  add_replica() {
+    ask "$1" UpdateTable "{\"TableName\": \"$2\", \"ReplicaUpdates\": [{\"Create\": {\"RegionName\": \"eu-west-1\"}}]}"
+    until "$keywright" global verify "$2" --endpoint "http://127.0.0.1:$1" >/dev/null 2>&1; do sleep 1; done
+  }
+  names=(none others stream group held) all=()
+  for place in 0 1 2 3 4; do
+    simulate=()
+    [ "${names[place]}" != held ] || simulate=(--simulate)
+    start "${names[place]}" "$keywright" serve --port "871$place" --management-port "872$place" --studio-port off \
+      --data "replicas.${names[place]}" "${simulate[@]}"
+    all+=(--endpoint "${names[place]}=http://127.0.0.1:871$place")
+  done
+  sleep 2
+  all+=(--items 20000)
+  bench replicas.load "${all[@]}" --connections 16 --operation get-item --seconds 1 --rounds 1
+  ask 8711 CreateTable '{"TableName": "Carts", "BillingMode": "PAY_PER_REQUEST",
+    "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}], "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}]}'
+  sleep 1
+  add_replica 8711 Carts
+  ask 8712 UpdateTable '{"TableName": "keywright-bench", "StreamSpecification": {"StreamEnabled": true, "StreamViewType": "NEW_AND_OLD_IMAGES"}}'
+  add_replica 8713 keywright-bench
+  add_replica 8714 keywright-bench
+  curl -sS --fail-with-body -o /dev/null -X POST http://127.0.0.1:8714/_keywright/simulation -H 'x-keywright: simulation' \
+    -d '{"links": [{"from": "*", "to": "*", "partition": true}]}'
+  # As many puts on each, and the bytes of rows that each has then.
+  bench replicas.puts "${all[@]}" --connections 16 --operation put-item --seconds 10 --rounds 1 --rate 1000 --warm-up-ms 0
+  sleep 2
+  for place in 0 1 2 3 4; do
+    echo "${names[place]}"
+    curl -s "http://127.0.0.1:872$place/metrics" | grep -E '^keywright_store_(bytes|buffer_bytes)'
+  done >replicas.bytes
+  "$keywright" global status --endpoint http://127.0.0.1:8713 >replicas.status 2>&1
+  # The two servers whose tables are in no group, many times; then all of them.
+  bench replicas.none "${all[@]:0:4}" --items 20000 --connections 16 --operation put-item,update-item,get-item --seconds 15 --rounds 15
+  for connections in 16 64; do
+    bench "replicas.$connections" "${all[@]}" --connections "$connections" --operation put-item,update-item,get-item --seconds 10 --rounds 5
+  done
+  # Tails at half of what the group can do.
+  "$keywright" bench --keep-table --endpoint http://127.0.0.1:8713 --items 20000 --connections 32 --operation put-item --seconds 6 --rounds 1 \
+    --format json >replicas.closed.json 2>/dev/null
+  bench replicas.tail "${all[@]}" --connections 32 --operation put-item --seconds 20 --rounds 5 --rate "$(($(rate replicas.closed.json) / 2))"
   exit
 fi
 

@@ -39,7 +39,7 @@ fn again<T>(canonical: &CanonicalText, parse: impl FnOnce(&str, &mut Placeholder
 }
 
 fn check_condition(condition: &Condition) {
-    let _ = KeyCondition::from_condition(condition);
+    let _ = KeyCondition::from_condition(condition.clone());
     let _ = condition.evaluate(None);
     let canonical = condition.canonical();
     // Spelling out names and values can make a text too long to be read again.
@@ -52,7 +52,7 @@ fn check_condition(condition: &Condition) {
 }
 
 fn check_update(update: &Update) {
-    let _ = update.apply(None, &std::collections::BTreeMap::new());
+    let _ = update.apply(None, &keywright_semantics::value::Item::new());
     let canonical = update.canonical();
     if canonical.text.len() <= 4096 {
         assert_eq!(&again(&canonical, parse_update).expect("a canonical text parses"), update);

@@ -16,7 +16,7 @@ fn check(statement: &Statement) {
     let condition = match statement {
         Statement::Select(select) | Statement::Exists(select) => select.condition.as_ref(),
         Statement::Update { condition, update, .. } => {
-            let _ = update.apply(None, &std::collections::BTreeMap::new());
+            let _ = update.apply(None, &keywright_semantics::value::Item::new());
             condition.as_ref()
         }
         Statement::Delete { condition, .. } => condition.as_ref(),

@@ -2,6 +2,7 @@
 
 mod attack;
 mod budgets;
+mod cargo;
 mod clock;
 mod dist;
 mod instructions;

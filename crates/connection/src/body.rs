@@ -1,14 +1,17 @@
-//! Reads request bodies within their limits of size and memory, and discards bodies that are not needed.
+//! A request's body, as hyper still reads it or as it came with its head. Reads bodies within their limits of
+//! size and memory, and discards bodies that are not needed.
 //!
 //! It does not know how long a body may take in all (`http`) nor what it contains.
 
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::future::poll_immediate;
 use http_body_util::BodyExt as _;
-use hyper::body::{Body as _, Frame, Incoming};
+use hyper::body::{Body, Frame, Incoming, SizeHint};
 use keywright_process::environment;
 use keywright_semantics::limits::REQUEST_BYTES_MAX;
 
@@ -17,6 +20,45 @@ use crate::limits::{
     BODY_BYTES_PER_SECOND_MIN, BODY_FREE_BYTES, BODY_GRACE, BODY_STEPS_BYTES_MAX, Limits,
     UNVERIFIED_BODIES_SHARE,
 };
+
+/// A request's body.
+#[derive(Debug)]
+pub enum RequestBody {
+    /// It came with its head.
+    Whole(Bytes),
+    /// hyper reads it.
+    Incoming(Incoming),
+}
+
+impl Body for RequestBody {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        match self.get_mut() {
+            Self::Whole(bytes) if bytes.is_empty() => Poll::Ready(None),
+            Self::Whole(bytes) => Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
+            Self::Incoming(body) => Pin::new(body).poll_frame(context),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match self {
+            Self::Whole(bytes) => bytes.is_empty(),
+            Self::Incoming(body) => body.is_end_stream(),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            Self::Whole(bytes) => SizeHint::with_exact(u64::try_from(bytes.len()).unwrap_or(u64::MAX)),
+            Self::Incoming(body) => body.size_hint(),
+        }
+    }
+}
 
 /// Why a body was not read completely.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,9 +129,9 @@ impl Hold<'_> {
         }
         let budgets = self.budgets;
         if let Some(part) = self.part {
-            self.of_part.get_or_insert_with(|| part.empty_share()).grow_to(bytes).await?;
+            Box::pin(self.of_part.get_or_insert_with(|| part.empty_share()).grow_to(bytes)).await?;
         }
-        self.of_all.get_or_insert_with(|| budgets.all.empty_share()).grow_to(bytes).await
+        Box::pin(self.of_all.get_or_insert_with(|| budgets.all.empty_share()).grow_to(bytes)).await
     }
 
     /// Notes that the signature is valid: the request no longer counts against the unverified part.
@@ -108,15 +150,19 @@ impl Hold<'_> {
 }
 
 /// A body's length, if the head declares it.
-pub fn declared_bytes(body: &Incoming) -> Option<usize> {
+pub fn declared_bytes(body: &RequestBody) -> Option<usize> {
     body.size_hint().exact().map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX))
 }
 
 /// Reads a body of at most `bytes_max` bytes.
-pub async fn read(body: &mut Incoming, bytes_max: usize, hold: &mut Hold<'_>) -> Result<Bytes, BodyFault> {
+pub async fn read(body: &mut RequestBody, bytes_max: usize, hold: &mut Hold<'_>) -> Result<Bytes, BodyFault> {
     let most = declared_bytes(body).unwrap_or(bytes_max);
     if most > bytes_max {
         return Err(BodyFault::TooLarge);
+    }
+    if let RequestBody::Whole(bytes) = body {
+        hold.grow_to(bytes.len()).await.map_err(|Exhausted| BodyFault::Exhausted)?;
+        return Ok(std::mem::take(bytes));
     }
     // Most bodies come in one piece.
     let mut first = Bytes::new();
@@ -131,6 +177,9 @@ pub async fn read(body: &mut Incoming, bytes_max: usize, hold: &mut Hold<'_>) ->
         if first.is_empty() {
             hold.grow_to(length).await.map_err(|Exhausted| BodyFault::Exhausted)?;
             first = data;
+            if body.is_end_stream() {
+                break;
+            }
             continue;
         }
         if all.capacity() < length {
@@ -149,7 +198,7 @@ pub async fn read(body: &mut Incoming, bytes_max: usize, hold: &mut Hold<'_>) ->
 /// The next part of a body of which so much has come. The time that it waits for the client is added up; time
 /// in which the server has no memory for the body is the server's.
 async fn next_frame(
-    body: &mut Incoming,
+    body: &mut RequestBody,
     received_bytes: usize,
     waited: &mut Duration,
 ) -> Result<Option<Result<Frame<Bytes>, hyper::Error>>, BodyFault> {
@@ -160,7 +209,7 @@ async fn next_frame(
     }
     let begun = environment::instant();
     let left = wait_max(received_bytes).saturating_sub(*waited);
-    let come = tokio::time::timeout(left, frame).await.map_err(|_elapsed| BodyFault::TooSlow)?;
+    let come = Box::pin(tokio::time::timeout(left, frame)).await.map_err(|_elapsed| BodyFault::TooSlow)?;
     *waited = waited.saturating_add(environment::instant().saturating_duration_since(begun));
     Ok(come)
 }
@@ -185,7 +234,7 @@ fn capacity_for(length: usize, most: usize) -> usize {
 
 /// Reads and discards the rest of a body, so that its connection can be used again. A rest longer than
 /// `bytes_max` is left unread and ends the connection.
-pub async fn discard(body: &mut Incoming, bytes_max: usize) {
+pub async fn discard(body: &mut RequestBody, bytes_max: usize) {
     let too_long = |bytes: usize| bytes > bytes_max;
     if declared_bytes(body).is_some_and(too_long) {
         return;

@@ -7,6 +7,7 @@ use std::net::{IpAddr, Ipv6Addr};
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use super::hosts::AdmittedHost;
 use super::idle_timeout::Activity;
 use super::secured::Secured;
 use crate::limits::{HANDSHAKES_SHARE, Limits, PerAddress};
@@ -156,6 +157,8 @@ pub struct Client {
     pub ip: IpAddr,
     /// The unit in which that is counted.
     pub address: Address,
+    /// Under which name it reaches the server, once that was admitted.
+    pub host: AdmittedHost,
     /// Where the connection has TLS, once its handshake is over.
     secured: OnceLock<Secured>,
     /// Of the certificate that the client has shown, if it names anybody.
@@ -182,7 +185,8 @@ impl Client {
         counts.unadmitted.fetch_add(1, Ordering::Relaxed);
         let (secured, certificate_subject) = (OnceLock::new(), OnceLock::new());
         let activity = Arc::new(Activity::new());
-        Self { activity, ip, address: Address::of(ip), secured, certificate_subject, limits, counts }
+        let (address, host) = (Address::of(ip), AdmittedHost::default());
+        Self { activity, ip, address, host, secured, certificate_subject, limits, counts }
     }
 
     /// Notes what the TLS handshake has agreed on. A connection has one handshake.

@@ -5,6 +5,7 @@
 //! module does not know which requests are checked, nor how they are refused.
 
 use std::net::IpAddr;
+use std::sync::OnceLock;
 
 use keywright_process::failure::Failure;
 
@@ -68,6 +69,23 @@ fn is_name(text: &str) -> bool {
     let is_number = last.bytes().all(|byte| byte.is_ascii_digit())
         || last.get(..2).is_some_and(|start| start.eq_ignore_ascii_case("0x"));
     text.len() <= NAME_BYTES_MAX && text.split('.').all(is_label) && !is_number
+}
+
+/// The `Host` that a connection's first admitted request had. Clients send the same with every request, and
+/// it need not be parsed again.
+#[derive(Debug, Default)]
+pub struct AdmittedHost(OnceLock<Box<[u8]>>);
+
+impl AdmittedHost {
+    /// Whether it is this one.
+    pub fn is(&self, host: &[u8]) -> bool {
+        self.0.get().is_some_and(|first| **first == *host)
+    }
+
+    /// Notes a host that was admitted.
+    pub fn note(&self, host: &[u8]) {
+        self.0.get_or_init(|| host.into());
+    }
 }
 
 /// Loopback, the address that the server listens on, and the hosts of `--allowed-host`. Any port is allowed,

@@ -2,8 +2,9 @@
 //! body of a request.
 //!
 //! It does not know what a request means, nor who listens: the API and the studio are each a
-//! [`listener::Serving`].
+//! [`serving::Serving`].
 
+pub mod answering;
 pub mod body;
 pub mod budget;
 pub mod certificate;
@@ -19,3 +20,5 @@ pub mod listener;
 pub mod refused;
 pub mod request_head;
 pub mod secured;
+pub mod serving;
+mod usual;

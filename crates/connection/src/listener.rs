@@ -1,14 +1,17 @@
 //! Sockets: accepts connections, negotiates TLS, serves HTTP/1.1, and closes all connections at shutdown.
 
 use std::net::SocketAddr;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use bytes::Bytes;
-use hyper::body::{Body, Incoming};
+use futures_util::future::poll_immediate;
+use hyper::Request;
+use hyper::body::Incoming;
+use hyper::rt::{Read, Write};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
 use keywright_process::failure::Failure;
 use keywright_process::io_fault::Explained;
@@ -17,40 +20,21 @@ use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::watch;
 use tokio_rustls::server::TlsStream;
 
+use super::answering::Answering as _;
+use super::body::RequestBody;
 use super::certificate;
 use super::client::Client;
 use super::connections::Connections;
 use super::handshake::{Bounded, HandshakeFault, Handshakes};
-use super::head_meter::HeadMeter;
-use super::idle_timeout::{Phase, TrackedIo};
-use super::refused::{Cause, Refused};
+use super::idle_timeout::{Activity, Phase, TrackedIo};
+use super::refused::Cause;
 use super::secured::Secured;
+use super::serving::{Serving, Side};
+use super::usual::{self, Ended, Rewound, Unread};
 use crate::limits::{ACCEPT_RETRY_MS, BACKLOG, READ_BUFFER_BYTES_MAX};
 
 /// A free port, chosen by the system.
 const ANY_PORT: u16 = 0;
-
-/// What a listener feeds with connections and requests: the API, or the studio.
-pub trait Serving: Send + Sync + 'static {
-    /// The body of a response.
-    type Body: Body<Data = Bytes, Error: std::error::Error + Send + Sync> + Send + 'static;
-
-    /// An empty set of connections.
-    fn connections(&self) -> Connections;
-
-    /// Wraps a connection's stream so that unfinished heads take from the memory for bodies.
-    fn meter<Io: AsyncRead>(&self, stream: Io, client: &Client) -> HeadMeter<Io>;
-
-    /// Counts of what limits have refused or closed.
-    fn refused(&self) -> &Refused;
-
-    /// Answers any request.
-    fn answer(
-        &self,
-        request: Request<Incoming>,
-        client: &Client,
-    ) -> impl Future<Output = Response<Self::Body>> + Send;
-}
 
 /// An address that is taken, on which nobody listens yet: clients that come too early are refused, and a
 /// start that fails has not looked like a server.
@@ -164,15 +148,8 @@ fn begin<S: Serving>(
 ) {
     let Ok(client) = connections.register(peer.ip()) else { return };
     let activity = Arc::clone(&client.activity);
-    let side = Arc::new(Side { service, client });
+    let side = Arc::new(Side { service, client, known: S::Known::default() });
     connections.begin(peer.ip(), activity, connection(stream, tls, side));
-}
-
-/// Serves one connection. It has a reference count of its own: that of the service would move between
-/// processors with each request.
-struct Side<S: Serving> {
-    service: Arc<S>,
-    client: Client,
 }
 
 async fn connection<S: Serving>(stream: TcpStream, tls: Option<Handshakes>, side: Arc<Side<S>>) {
@@ -219,24 +196,64 @@ async fn secured<S: Serving>(
     None
 }
 
-/// Serves a connection that is no socket.
-#[cfg(feature = "fuzz")]
+/// Serves a connection that was not accepted.
+#[cfg(any(feature = "streams", test))]
 pub async fn serve_stream<S: Serving, Io>(stream: Io, client: Client, service: Arc<S>)
 where
     Io: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    converse(stream, Arc::new(Side { service, client })).await;
+    converse(stream, Arc::new(Side { service, client, known: S::Known::default() })).await;
 }
 
+/// Serves usual requests by their short way as long as no other comes, then all by hyper.
 async fn converse<S: Serving, Io>(stream: Io, side: Arc<Side<S>>)
 where
     Io: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let activity = Arc::clone(&side.client.activity);
     let stream = side.service.meter(stream, &side.client);
-    let stream = TrackedIo::new(TokioIo::new(stream), Arc::clone(&activity));
+    let mut stream = TrackedIo::new(TokioIo::new(stream), Arc::clone(&activity));
     activity.enter(Phase::AwaitingHead);
-    let answer = service_fn(move |request| {
+    let (mut unread, is_closing) = (Unread::default(), AtomicBool::new(false));
+    if S::HAS_USUAL {
+        let served = usual::serve(&side, &mut stream, &mut unread, &is_closing);
+        let ended = unless_closed(served, &activity, |_| is_closing.store(true, Ordering::Relaxed)).await;
+        if ended != Some(Ended::Left) {
+            return;
+        }
+    }
+    // A connection that has only usual requests has no room for this.
+    Box::pin(by_hyper(Rewound::new(unread, stream), side, is_closing.into_inner())).await;
+}
+
+/// Awaits a conversation, which it asks to end if the server asks for that. None if it must end at once.
+async fn unless_closed<F: Future>(
+    conversation: F,
+    activity: &Activity,
+    mut ask: impl FnMut(Pin<&mut F>),
+) -> Option<F::Output> {
+    let mut conversation = std::pin::pin!(conversation);
+    loop {
+        tokio::select! {
+            // Without a draw of which is polled first.
+            biased;
+            ended = conversation.as_mut() => return Some(ended),
+            politely = activity.close_requested() => {
+                if !politely {
+                    return None;
+                }
+                ask(conversation.as_mut());
+            }
+        }
+    }
+}
+
+async fn by_hyper<S: Serving, Io>(stream: Io, side: Arc<Side<S>>, is_closing: bool)
+where
+    Io: Read + Write + Unpin + Send + 'static,
+{
+    let activity = Arc::clone(&side.client.activity);
+    let answer = service_fn(move |request: Request<Incoming>| {
         let side = Arc::clone(&side);
         async move {
             let activity = &side.client.activity;
@@ -245,9 +262,11 @@ where
                 activity.answers_sent().await;
             }
             activity.enter(Phase::Executing);
-            let answer = side.service.answer(request, &side.client).await;
+            let (head, body) = request.into_parts();
+            let body = RequestBody::Incoming(body);
+            let answer = side.service.answer(&head, body, &side.client, &side.known).await;
             activity.enter(Phase::AwaitingHead);
-            Ok::<_, std::convert::Infallible>(answer)
+            Ok::<_, std::convert::Infallible>(answer.into_response())
         }
     });
     let mut conversation = std::pin::pin!(
@@ -261,21 +280,18 @@ where
             .max_buf_size(READ_BUFFER_BYTES_MAX)
             .serve_connection(stream, answer)
     );
-    loop {
-        tokio::select! {
-            ended = conversation.as_mut() => {
-                if let Err(error) = ended {
-                    tracing::debug!(%error, "connection ended early");
-                }
-                return;
-            }
-            politely = activity.close_requested() => {
-                if !politely {
-                    return;
-                }
-                conversation.as_mut().graceful_shutdown();
-            }
+    if is_closing {
+        // It gets to know what was read: a head that has begun.
+        if poll_immediate(conversation.as_mut()).await.is_some() {
+            return;
         }
+        conversation.as_mut().graceful_shutdown();
+    }
+    let ended = unless_closed(conversation, &activity, |conversation| {
+        conversation.get_mut().as_mut().graceful_shutdown();
+    });
+    if let Some(Err(error)) = ended.await {
+        tracing::debug!(%error, "connection ended early");
     }
 }
 

@@ -4,14 +4,16 @@
 //! It does not know what any header means.
 
 use hyper::HeaderMap;
-use hyper::header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, HOST, HeaderName, HeaderValue, ORIGIN};
+use hyper::header::{AUTHORIZATION, DATE, HOST, HeaderName, HeaderValue, ORIGIN};
 
-const TARGET: HeaderName = HeaderName::from_static("x-amz-target");
+const AMZ_DATE: HeaderName = HeaderName::from_static("x-amz-date");
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 /// Prefix of the headers with which browsers describe a request (Fetch Metadata).
 const FETCH_METADATA: &str = "sec-fetch-";
 /// A request must not repeat these headers, because they decide whether it is admitted.
 const SINGLE: [HeaderName; 3] = [HOST, ORIGIN, FETCH_SITE];
+/// A claim is read from the first of each.
+const CLAIM: [HeaderName; 3] = [AUTHORIZATION, AMZ_DATE, DATE];
 
 /// The first header of each of these names.
 #[derive(Clone, Copy, Debug, Default)]
@@ -20,16 +22,18 @@ pub struct RequestHead<'h> {
     pub accept_encoding: Option<&'h HeaderValue>,
     /// `Content-Encoding`.
     pub content_encoding: Option<&'h HeaderValue>,
-    /// `Content-Type`.
-    pub content_type: Option<&'h HeaderValue>,
+    /// The text of `Content-Type`; empty if it is absent or not text.
+    pub content_type: &'h str,
+    /// `Authorization`, `X-Amz-Date` and `Date`: what says who signed and when.
+    pub claim: Claim<'h>,
     /// `Sec-Fetch-Site`.
     pub fetch_site: Option<&'h HeaderValue>,
     /// `Host`.
     pub host: Option<&'h HeaderValue>,
     /// `Origin`.
     pub origin: Option<&'h HeaderValue>,
-    /// `X-Amz-Target`.
-    pub target: Option<&'h HeaderValue>,
+    /// The text of `X-Amz-Target`; empty if it is absent or not text.
+    pub target: &'h str,
     /// Whether the request has Fetch Metadata headers, so that it comes from a browser.
     pub fetch_metadata: bool,
     /// Whether a header that decides on admission is repeated.
@@ -38,20 +42,39 @@ pub struct RequestHead<'h> {
     pub bytes: usize,
 }
 
+/// The first headers of the names that a claim is read from.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Claim<'h> {
+    /// `Authorization`.
+    pub authorization: Option<&'h HeaderValue>,
+    /// `X-Amz-Date`.
+    pub amz_date: Option<&'h HeaderValue>,
+    /// `Date`.
+    pub date: Option<&'h HeaderValue>,
+    /// Whether one of them is repeated.
+    pub is_repeated: bool,
+}
+
 impl<'h> RequestHead<'h> {
     /// Looks at every header once.
     pub fn read(headers: &'h HeaderMap) -> Self {
         let mut head = Self::default();
+        let (mut content_type, mut target) = (None, None);
         for (name, value) in headers {
-            head.bytes += name.as_str().len() + value.len();
-            let place = match name {
-                name if *name == ACCEPT_ENCODING => &mut head.accept_encoding,
-                name if *name == CONTENT_ENCODING => &mut head.content_encoding,
-                name if *name == CONTENT_TYPE => &mut head.content_type,
-                name if *name == HOST => &mut head.host,
-                name if *name == ORIGIN => &mut head.origin,
-                name if *name == TARGET => &mut head.target,
-                name if name.as_str().starts_with(FETCH_METADATA) => {
+            let text = name.as_str();
+            head.bytes += text.len() + value.len();
+            // Lengths first: they tell most names apart.
+            let place = match (text.len(), text) {
+                (4, "host") => &mut head.host,
+                (4, "date") => &mut head.claim.date,
+                (6, "origin") => &mut head.origin,
+                (10, "x-amz-date") => &mut head.claim.amz_date,
+                (12, "content-type") => &mut content_type,
+                (12, "x-amz-target") => &mut target,
+                (13, "authorization") => &mut head.claim.authorization,
+                (15, "accept-encoding") => &mut head.accept_encoding,
+                (16, "content-encoding") => &mut head.content_encoding,
+                _ if text.starts_with(FETCH_METADATA) => {
                     head.fetch_metadata = true;
                     if *name != FETCH_SITE {
                         continue;
@@ -60,11 +83,15 @@ impl<'h> RequestHead<'h> {
                 }
                 _ => continue,
             };
-            match place {
-                None => *place = Some(value),
-                Some(_) => head.repeated |= SINGLE.contains(name),
+            if place.is_none() {
+                *place = Some(value);
+            } else {
+                head.repeated |= SINGLE.contains(name);
+                head.claim.is_repeated |= CLAIM.contains(name);
             }
         }
+        head.content_type = text(content_type);
+        head.target = text(target);
         head
     }
 }
@@ -82,7 +109,11 @@ pub fn visible(value: &HeaderValue) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
+    use hyper::header::CONTENT_TYPE;
+
     use super::*;
+
+    const TARGET: HeaderName = HeaderName::from_static("x-amz-target");
 
     #[test]
     fn visible_agrees_with_the_library() {
@@ -105,8 +136,8 @@ mod tests {
         headers.append(CONTENT_TYPE, HeaderValue::from_static("text/plain"));
         headers.append(TARGET, HeaderValue::from_static("DynamoDB_20120810.GetItem"));
         let head = RequestHead::read(&headers);
-        assert_eq!(text(head.content_type), "application/json");
-        assert_eq!(text(head.target), "DynamoDB_20120810.GetItem");
+        assert_eq!((head.content_type, head.target), ("application/json", "DynamoDB_20120810.GetItem"));
+        assert!(!head.claim.is_repeated);
         assert_eq!((text(head.origin), head.accept_encoding), ("", None));
         assert_eq!(head.bytes, 3 * 12 + 16 + 10 + 25);
     }

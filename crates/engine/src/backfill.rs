@@ -71,7 +71,7 @@ impl Backfill<'_> {
     ) -> Result<Option<Progress>, Error> {
         let storage = |error| fault::storage(&error);
         let guard = TableGuard::of([self.table]);
-        let begun = guard.begin(engine.store(), vec![self.cursor.clone()]).await.map_err(storage)?;
+        let begun = guard.begin(engine.catalogue(), vec![self.cursor.clone()]).await.map_err(storage)?;
         let (mut txn, found) = match begun {
             Begun::Current(txn, found) => (txn, found),
             Begun::Changed(table) => {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use keywright_semantics::error::Error;
 use keywright_semantics::messages::global as messages;
-use keywright_semantics::monitoring::fault::Fault;
+use keywright_semantics::monitoring::fault::{Fault, FaultKind};
 use keywright_semantics::request::Request;
 use keywright_semantics::response::Response;
 use keywright_semantics::scaling::fault::Fault as ScalingFault;
@@ -155,6 +155,10 @@ impl<S: Store> Engine<S> {
         caller: &Caller,
         request: keywright_semantics::monitoring::request::Request,
     ) -> Result<keywright_semantics::monitoring::response::Response, Fault> {
+        let region = caller.namespace.region.as_str();
+        if self.peers().owns(region) {
+            return Err(Fault::new(FaultKind::InvalidParameterValue, messages::owned_elsewhere(region)));
+        }
         Box::pin(monitoring::execute(self, &caller.namespace, request)).await
     }
 
@@ -164,14 +168,25 @@ impl<S: Store> Engine<S> {
         caller: &Caller,
         request: keywright_semantics::scaling::request::Request,
     ) -> Result<keywright_semantics::scaling::response::Response, ScalingFault> {
+        let region = caller.namespace.region.as_str();
+        if self.peers().owns(region) {
+            return Err(ScalingFault::validation(messages::owned_elsewhere(region)));
+        }
         Box::pin(scaling::execute(self, &caller.namespace, request)).await
     }
 
     /// Begins above the stamps of all commits that may be in the store.
     async fn begin_stamps(&self, now_ms: u64) -> Result<(), OpenError> {
         let view = self.store().snapshot().await?;
-        self.stamps().begin_at(bound::read(&view).await?);
+        let bound = bound::read(&view).await?;
         drop(view);
+        #[cfg(test)]
+        let bound = if self.links().is_broken(crate::support::links::Broken::Restart) {
+            crate::support::stamp::Stamp::default()
+        } else {
+            bound
+        };
+        self.stamps().begin_at(bound);
         if self.is_shared() {
             background::members::step(self, now_ms).await.map_err(|_logged| StoreError::Closed)?;
         }

@@ -7,8 +7,8 @@
 //!
 //! Layers: support < catalogue, directory < throughput, metrics, insights < bind < state < changes, history
 //! < read, write < backfill, load, batch < partiql, streams, ttl < destinations, replication
-//! < tables, monitoring < peers
-//! < transfers < jobs < backups, bulk, exports, imports, scaling, sets, triggers, principals < background
+//! < tables, monitoring < transfers < jobs
+//! < backups, bulk, exports, imports, scaling, sets, triggers, principals < peers < background
 //! < answered, copy < dispatch
 //!
 //! - `support`: environment, settings, key layout, latches, the lane for long computations, metering.
@@ -122,17 +122,17 @@ pub use principals::{
 pub use replication::peers::{PEER_PROTOCOL, PeerLane, PeerNotice};
 pub use replication::{
     Chosen, DeliveryFault, LastVerification, OwedPass, Rejoin, Rejoining, ReplicaItem, ReplicaStatus,
-    ReplicaVersion, ReplicationStatus,
+    ReplicaVersion, ReplicationStatus, UnsentItems,
 };
 pub use sets::{
     BegunRestore, BegunSet, NewSet, RestoreFault, RestoredTable, SetFault, SetPage, SetTable, Wanted,
 };
 pub use state::{
-    Engine, Heat, HeldState, HotItem, HotKey, KeepingFigures, PartitionHeat, ReplicaConflict,
+    ClockNotice, Engine, Heat, HeldState, HotItem, HotKey, KeepingFigures, PartitionHeat, ReplicaConflict,
     ReplicaDifference, ShippingFigures, Trial, TrialArm, TrialPart, Verdict, Verification,
     VerificationFigures, VerifiedReplica,
 };
-pub use support::config::{BranchLimits, CountedTogether, EngineConfig, RowSeal};
+pub use support::config::{BranchLimits, CountedTogether, EngineConfig, Guarding, RowSeal};
 pub use support::env::{AccountId, Caller, Env, Limited, Namespace, Principal, Reach, Region};
 pub use support::image_memory::ImageMemory;
 pub use support::lane::{Aside, Lane, Presence};

@@ -208,7 +208,7 @@ async fn attempt<S: Store>(
     if batch.present == Present::Read {
         keys.extend(batch.puts.iter().map(|put| put.key.row.clone()));
     }
-    let begun = TableGuard::of([table]).begin(engine.store(), keys).await;
+    let begun = TableGuard::of([table]).begin(engine.catalogue(), keys).await;
     let (mut txn, rows) = match begun.map_err(|error| fault::storage(&error))? {
         Begun::Current(txn, rows) => (txn, rows),
         Begun::Changed(table) => {

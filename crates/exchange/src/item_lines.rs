@@ -121,7 +121,7 @@ impl Reader {
         if cells.len() != columns.len() {
             return Err(format!("{} values, but the header has {} columns", cells.len(), columns.len()));
         }
-        let mut item = Item::new();
+        let mut attributes = Vec::new();
         for (column, cell) in columns.iter().zip(&cells) {
             if cell.text.is_empty() && !cell.is_quoted {
                 continue;
@@ -134,9 +134,9 @@ impl Reader {
                     column.value_type.name()
                 )
             })?;
-            item.insert(column.name.clone(), value);
+            attributes.push((column.name.clone(), value));
         }
-        Ok(Some(item))
+        Ok(Some(attributes.into_iter().collect()))
     }
 
     /// `age:N` is a number; a name without a type is a key attribute of its type, or a text.

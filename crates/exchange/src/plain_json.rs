@@ -5,6 +5,8 @@
 //! named like a type, which would be taken for a typed value. `item_lines` writes plain JSON for other
 //! programs, in which sets become lists.
 
+use std::collections::BTreeSet;
+
 use keywright_semantics::value::{AttributeValue, Item, ValueType};
 
 use super::lines::Lines;
@@ -71,15 +73,15 @@ impl Reader {
     }
 
     fn members(&mut self, json: &Json, path: &str) -> Item {
-        let mut item = Item::new();
+        let (mut attributes, mut seen) = (Vec::new(), BTreeSet::new());
         for (name, value) in json.members() {
             let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
-            let value = self.value(value, &path);
-            if item.insert(name.clone(), value).is_some() {
+            attributes.push((name.clone(), self.value(value, &path)));
+            if !seen.insert(name) {
                 self.refuse(&path, "this name stands twice", ());
             }
         }
-        item
+        attributes.into_iter().collect()
     }
 
     fn value(&mut self, json: &Json, path: &str) -> AttributeValue {

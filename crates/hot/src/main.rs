@@ -1,5 +1,6 @@
-//! Repeats one hot operation without sockets and disks, for `cargo xtask instructions` and profilers. Usage:
-//! `keywright-hot OPERATION TIMES`; without arguments it lists the operations.
+//! Repeats one hot operation for `cargo xtask instructions` and profilers: without sockets and disks, or,
+//! with the feature `http`, by the whole server over a pair of sockets. Usage: `keywright-hot OPERATION
+//! TIMES`; without arguments it lists the operations.
 
 #![expect(clippy::print_stdout, reason = "a program for the terminal")]
 
@@ -35,11 +36,18 @@ const OPERATIONS: [&str; 10] = [
     "verify-signature",
 ];
 
+/// By the whole server, on one connection.
+#[cfg(feature = "http")]
+const OVER_HTTP: [&str; 2] = ["http-get-item", "http-put-item"];
+#[cfg(not(feature = "http"))]
+const OVER_HTTP: [&str; 0] = [];
+
 /// What a put that changes an item costs: alone, with a stream, in a group of two replicas, and with its
 /// arrival at the other one. The gate does not count these.
 const OF_REPLICAS: [&str; 4] =
     ["put-item-changed", "put-item-stream", "put-item-group", "put-item-group-arrived"];
 
+const TABLE: &str = r#"{"TableName":"orders","AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"},{"AttributeName":"sk","AttributeType":"S"}],"KeySchema":[{"AttributeName":"pk","KeyType":"HASH"},{"AttributeName":"sk","KeyType":"RANGE"}],"BillingMode":"PAY_PER_REQUEST"}"#;
 const PARTITIONS: u64 = 10;
 const PARTITION_ITEMS: u64 = 100;
 const NOW: TimeMs = TimeMs(1_795_000_000_000);
@@ -84,10 +92,7 @@ impl Database {
             region: Region::from("us-east-1"),
         });
         let database = Self { engine: engine.expect("an empty store opens"), caller };
-        database.ask(
-            Operation::CreateTable,
-            r#"{"TableName":"orders","AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"},{"AttributeName":"sk","AttributeType":"S"}],"KeySchema":[{"AttributeName":"pk","KeyType":"HASH"},{"AttributeName":"sk","KeyType":"RANGE"}],"BillingMode":"PAY_PER_REQUEST"}"#,
-        );
+        database.ask(Operation::CreateTable, TABLE);
         for number in 0..PARTITIONS * PARTITION_ITEMS {
             database.ask(Operation::PutItem, &put(number));
         }
@@ -223,15 +228,53 @@ fn change(database: &Database, times: u64, after_each: fn(&Database)) {
     }
 }
 
+/// Sends requests of one connection, with the headers that `keywright bench` sends.
+#[cfg(feature = "http")]
+fn repeat_over_http(operation: Operation, times: u64, body: fn(u64) -> String) {
+    let mut server = keywright::counted::Counted::start();
+    // As clients do, each request has its own signature.
+    let mut signature = 0;
+    let mut request = |operation: Operation, body: &str| {
+        signature += 1;
+        format!(
+            "POST / HTTP/1.1\r\nhost: 127.0.0.1:8000\r\ncontent-type: application/x-amz-json-1.0\r\nx-amz-target: \
+             DynamoDB_20120810.{}\r\nx-amz-date: 20261118T163500Z\r\nauthorization: AWS4-HMAC-SHA256 \
+             Credential=bench/20261118/us-east-1/dynamodb/aws4_request, \
+             SignedHeaders=content-type;host;x-amz-date;x-amz-target, \
+             Signature={signature:064x}\r\ncontent-length: {}\r\n\r\n{body}",
+            operation.name(),
+            body.len()
+        )
+    };
+    let mut ask = |request: &str| {
+        let answer = server.ask(request.as_bytes());
+        assert!(answer.starts_with(b"HTTP/1.1 200 "), "{}", String::from_utf8_lossy(answer));
+        black_box(answer);
+    };
+    ask(&request(Operation::CreateTable, TABLE));
+    let numbers = || (0..16).map(|number| number * 61);
+    numbers().for_each(|number| ask(&request(Operation::PutItem, &put(number))));
+    let requests: Vec<String> = numbers().map(|number| request(operation, &body(number))).collect();
+    for request in requests.iter().cycle().take(usize::try_from(times).unwrap_or(usize::MAX)) {
+        ask(black_box(request));
+    }
+}
+
 fn main() {
     let mut arguments = std::env::args().skip(1);
     let (Some(name), Some(times)) = (arguments.next(), arguments.next().and_then(|times| times.parse().ok()))
     else {
-        for name in OPERATIONS {
+        for name in OPERATIONS.iter().chain(&OVER_HTTP) {
             println!("{name}");
         }
         return;
     };
+    #[cfg(feature = "http")]
+    match name.as_str() {
+        "http-get-item" => return repeat_over_http(Operation::GetItem, times, get),
+        "http-put-item" => return repeat_over_http(Operation::PutItem, times, put),
+        _ => {}
+    }
     let database = Database::filled();
     let (one_get, one_put) = (get(7), put(7));
     match name.as_str() {

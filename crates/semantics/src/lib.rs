@@ -13,6 +13,7 @@ pub mod key;
 pub mod limits;
 pub mod messages;
 pub mod monitoring;
+pub mod name_map;
 pub mod number;
 pub mod operation;
 pub mod partiql;

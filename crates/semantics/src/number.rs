@@ -266,6 +266,9 @@ impl Number {
             out.push(KIND_ZERO);
             return;
         }
+        if self.high == 0 && usize::from(self.digits) <= SHORT_DIGITS_MAX {
+            return self.encode_short(out);
+        }
         out.push(if self.negative { KIND_NEGATIVE } else { KIND_POSITIVE });
         let start = out.len();
         let biased = u16::try_from(self.magnitude() + MAGNITUDE_BIAS).unwrap_or(0);
@@ -280,6 +283,26 @@ impl Number {
                 *byte = !*byte;
             }
         }
+    }
+
+    /// Appends the encoded form of a number that is not zero and has few digits.
+    fn encode_short(&self, out: &mut Vec<u8>) {
+        let (pairs, mask) = (usize::from(self.digits.div_ceil(2)), if self.negative { 0xFF } else { 0 });
+        let kind = if self.negative { KIND_NEGATIVE } else { KIND_POSITIVE };
+        let biased = u16::try_from(self.magnitude() + MAGNITUDE_BIAS).unwrap_or(0);
+        assert!(biased > 0, "a number's magnitude is within the service's range");
+        let [high, low] = biased.to_be_bytes();
+        let mut bytes = [mask; SHORT_ENCODED_BYTES];
+        let mut left = if self.digits.is_multiple_of(2) { self.low } else { self.low * 10 };
+        for place in bytes.iter_mut().skip(ENCODED_HEAD_BYTES).take(pairs).rev() {
+            *place = (u8::try_from(left % 100).unwrap_or(0) + 1) ^ mask;
+            left /= 100;
+        }
+        assert!(left == 0, "the pairs hold every digit");
+        if let Some(head) = bytes.first_chunk_mut::<ENCODED_HEAD_BYTES>() {
+            *head = [kind, high ^ mask, low ^ mask];
+        }
+        out.extend_from_slice(bytes.get(..ENCODED_HEAD_BYTES + pairs + 1).unwrap_or_default());
     }
 
     /// How many bytes `encode_into` appends.
@@ -336,6 +359,7 @@ const PAIRS_MAX: usize = 19;
 
 impl<'a> StoredNumber<'a> {
     /// The number at the start of the bytes and the bytes after it. `None` where `Number::decode` finds none.
+    #[inline]
     pub(crate) fn split(bytes: &'a [u8]) -> Option<(Self, &'a [u8])> {
         let (&kind, rest) = bytes.split_first()?;
         let mask = match kind {
@@ -346,29 +370,28 @@ impl<'a> StoredNumber<'a> {
         };
         let (head, rest) = rest.split_first_chunk::<2>()?;
         let magnitude = i32::from(u16::from_be_bytes(head.map(|byte| byte ^ mask))) - MAGNITUDE_BIAS;
-        let count = rest.iter().position(|byte| byte ^ mask == 0)?;
-        let (pairs, end) = rest.split_at_checked(count)?;
-        let first_digit = pairs.first().map(|pair| (pair ^ mask).wrapping_sub(1) / 10)?;
-        let valid = first_digit > 0
+        let count = rest.iter().position(|byte| pair_value(byte ^ mask) > PAIR_VALUE_MAX)?;
+        let (pairs, rest) = rest.split_at_checked(count)?;
+        let (end, rest) = rest.split_first()?;
+        let valid = end ^ mask == 0
+            && pairs.first().is_some_and(|first| pair_value(first ^ mask) >= 10)
             && count <= PAIRS_MAX
-            && pairs.iter().all(|pair| pair ^ mask <= 100)
             && (MAGNITUDE_MIN..=MAGNITUDE_MAX).contains(&magnitude);
-        valid.then_some((Self { mask, magnitude, pairs }, end.get(1..)?))
+        valid.then_some((Self { mask, magnitude, pairs }, rest))
     }
 
     /// Appends plain decimal text, as `Number` displays itself.
     pub fn push_text(&self, out: &mut Vec<u8>) {
         assert!(self.pairs.len() <= PAIRS_MAX, "a stored number has at most 38 digits");
-        let mut buffer = [b'0'; 2 * PAIRS_MAX];
-        for (place, pair) in buffer.chunks_exact_mut(2).zip(self.pairs) {
-            let value = (pair ^ self.mask).wrapping_sub(1);
-            place.copy_from_slice(&[b'0' + value / 10, b'0' + value % 10]);
+        let mut digits = [b'0'; DIGITS_ROOM];
+        let (places, _) = digits.as_chunks_mut();
+        for (place, pair) in places.iter_mut().zip(self.pairs) {
+            *place = two_digits(pair_value(pair ^ self.mask));
         }
-        let digits = buffer.get(..2 * self.pairs.len()).unwrap_or_default();
+        let written = digits.get(..2 * self.pairs.len()).unwrap_or_default();
         // A zero fills up an odd number of digits.
-        let significant = digits.iter().rposition(|digit| *digit != b'0').map_or(0, |last| last + 1);
-        let digits = digits.get(..significant).unwrap_or_default();
-        if digits.is_empty() {
+        let significant = written.iter().rposition(|digit| *digit != b'0').map_or(0, |last| last + 1);
+        if significant == 0 {
             out.push(b'0');
             return;
         }
@@ -376,38 +399,74 @@ impl<'a> StoredNumber<'a> {
             out.push(b'-');
         }
         match usize::try_from(self.magnitude) {
-            Ok(magnitude) if magnitude + 1 == significant => push_digits(&buffer, significant, out),
+            Ok(magnitude) if magnitude + 1 == significant => push_digits(&digits, significant, out),
             Ok(magnitude) if magnitude < significant => {
-                push_digits(&buffer, magnitude + 1, out);
+                let (integer, fraction) = digits.split_at(magnitude + 1);
+                push_digits(&digits, integer.len(), out);
                 out.push(b'.');
-                out.extend_from_slice(digits.get(magnitude + 1..).unwrap_or_default());
+                push_digits(fraction, significant - integer.len(), out);
             }
             Ok(magnitude) => {
-                out.extend_from_slice(digits);
+                push_digits(&digits, significant, out);
                 out.resize(out.len() + magnitude + 1 - significant, b'0');
             }
             Err(_negative) => {
                 out.extend_from_slice(b"0.");
                 let zeros = usize::try_from(-1 - self.magnitude).unwrap_or_default();
                 out.resize(out.len() + zeros, b'0');
-                out.extend_from_slice(digits);
+                push_digits(&digits, significant, out);
             }
         }
     }
 }
 
+/// The greatest value of a pair of digits.
+const PAIR_VALUE_MAX: u8 = 99;
+
+/// The value of a stored pair; above [`PAIR_VALUE_MAX`] for a byte that is none.
+const fn pair_value(stored: u8) -> u8 {
+    stored.wrapping_sub(1)
+}
+
+/// The digits of a pair's value.
+fn two_digits(value: u8) -> [u8; 2] {
+    TWO_DIGITS.get(usize::from(value)).copied().unwrap_or([b'0'; 2])
+}
+
+#[expect(clippy::indexing_slicing, reason = "evaluated by the compiler, which refuses what is out of bounds")]
+static TWO_DIGITS: [[u8; 2]; 100] = {
+    let mut all = [[b'0'; 2]; 100];
+    let (mut place, mut value) = (0, 0);
+    while value <= PAIR_VALUE_MAX {
+        all[place] = [b'0' + value / 10, b'0' + value % 10];
+        place += 1;
+        value += 1;
+    }
+    all
+};
+
+/// Digits that are copied together.
+const DIGITS_BLOCK: usize = 16;
+/// The digits of the longest number, and a block, so that one begins at each digit.
+const DIGITS_ROOM: usize = 2 * PAIRS_MAX + DIGITS_BLOCK;
+
 /// Appends the first `count` digits. Copying a number of bytes known to the compiler and truncating takes a
 /// few instructions; copying a variable number takes a call.
-fn push_digits(digits: &[u8; 2 * PAIRS_MAX], count: usize, out: &mut Vec<u8>) {
-    match digits.first_chunk::<16>() {
-        Some(first) if count <= first.len() => {
+fn push_digits(digits: &[u8], count: usize, out: &mut Vec<u8>) {
+    match digits.first_chunk::<DIGITS_BLOCK>() {
+        Some(block) if count <= block.len() => {
             let end = out.len() + count;
-            out.extend_from_slice(first);
+            out.extend_from_slice(block);
             out.truncate(end);
         }
         _ => out.extend_from_slice(digits.get(..count).unwrap_or_default()),
     }
 }
+
+/// The kind and the magnitude of an encoded number.
+const ENCODED_HEAD_BYTES: usize = 3;
+/// Bytes of a number of few digits: its head, its pairs and its end.
+const SHORT_ENCODED_BYTES: usize = ENCODED_HEAD_BYTES + SHORT_DIGITS_MAX.div_ceil(2) + 1;
 
 const KIND_NEGATIVE: u8 = 0x01;
 const KIND_ZERO: u8 = 0x02;

@@ -2,16 +2,15 @@
 //!
 //! It does not know how a value is stored (`codec`) or rendered (the `wire` crate).
 
-use std::collections::BTreeMap;
-
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 
 use crate::limits::NESTING_LEVELS_MAX;
+use crate::name_map::NameMap;
 use crate::number::{Number, NumberFault};
 
 /// An item: attribute name to value.
-pub type Item = BTreeMap<String, AttributeValue>;
+pub type Item = NameMap<AttributeValue>;
 
 /// One attribute value. Invariant: sets are not empty, sorted and without duplicates, as their constructors
 /// make them.
@@ -91,7 +90,8 @@ impl ValueType {
     }
 }
 
-/// The fault of a value that a client sent. Its message is in `messages::value`.
+/// The fault of a value that a client sent. Its message is in `messages::value`. It is not larger than a
+/// value, so that a list of values that may have faults becomes a list of values where it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ValueFault {
     /// `{}`: no type at all.
@@ -105,7 +105,7 @@ pub enum ValueFault {
         /// What is wrong with it.
         fault: NumberFault,
         /// The number as the client wrote it.
-        text: String,
+        text: Box<str>,
     },
     /// A set without members, of this type.
     EmptySet(ValueType),
@@ -114,7 +114,7 @@ pub enum ValueFault {
         /// The set's type.
         set_type: ValueType,
         /// The members as the client wrote them, binary ones as base64.
-        members: Vec<String>,
+        members: Box<[String]>,
     },
     /// A null as a member of a string set.
     EmptyStringInSet,
@@ -129,6 +129,11 @@ pub enum ValueFault {
     /// maps).
     TooDeepToRead,
 }
+
+const _: () = assert!(
+    size_of::<Result<AttributeValue, ValueFault>>() == size_of::<AttributeValue>(),
+    "a value that may have a fault takes no more than a value"
+);
 
 impl AttributeValue {
     /// The type of the value.
@@ -154,7 +159,7 @@ impl AttributeValue {
 
     /// Parses a number as clients write it.
     pub fn number(text: &str) -> Result<Self, ValueFault> {
-        Number::parse(text).map(Self::N).map_err(|fault| ValueFault::Number { fault, text: text.to_owned() })
+        Number::parse(text).map(Self::N).map_err(|fault| ValueFault::Number { fault, text: text.into() })
     }
 
     /// A string set, sorted; empty sets and duplicates are faults.

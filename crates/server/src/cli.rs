@@ -1,5 +1,6 @@
 //! The command line: its commands, and which module runs each. Options stand where they are used.
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
@@ -31,6 +32,37 @@ pub(crate) struct Cli {
     command: Option<Command>,
     #[command(flatten)]
     serve: ServeArguments,
+}
+
+/// The command that serves.
+const SERVE: &str = "serve";
+
+/// The server's options alone. What makes all commands is a large part of the program, and would stay in the
+/// memory of a server that never runs them.
+#[derive(Debug, Parser)]
+#[command(name = "keywright")]
+struct ServeAlone {
+    #[command(flatten)]
+    serve: ServeArguments,
+}
+
+impl Cli {
+    /// Reads the command line of this process.
+    pub(crate) fn read() -> Result<Self, clap::Error> {
+        let arguments: Vec<OsString> = std::env::args_os().collect();
+        Self::of_server(&arguments).map_or_else(|| Self::try_parse_from(&arguments), Ok)
+    }
+
+    /// A valid command line that serves. All others are for the whole parser, which says what is wrong.
+    fn of_server(arguments: &[OsString]) -> Option<Self> {
+        let (program, options) = arguments.split_first()?;
+        let options = match options {
+            [command, options @ ..] if command == SERVE => options,
+            options => options,
+        };
+        let ServeAlone { serve } = ServeAlone::try_parse_from([program].into_iter().chain(options)).ok()?;
+        Some(Self { command: None, serve })
+    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -73,11 +105,17 @@ enum Command {
     BenchFixedHttp(bench::FixedHttpArguments),
 }
 
+/// The command line as the server and as the whole program have it.
+pub(crate) const PROGRAM: [fn() -> clap::Command; 2] = [ServeAlone::command, Cli::command];
+
 /// Runs the command; returns its exit status. An error is a message for the person at the terminal.
 pub(crate) fn run(cli: Cli) -> Result<ExitCode, Failure> {
+    if !matches!(cli.command, None | Some(Command::Serve(_))) {
+        serve::huge_pages::allow();
+    }
     match cli.command {
-        None => serve::run(Config::merge(cli.serve)?, &Cli::command()),
-        Some(Command::Serve(arguments)) => serve::run(Config::merge(*arguments)?, &Cli::command()),
+        None => serve::run(Config::merge(cli.serve)?, PROGRAM),
+        Some(Command::Serve(arguments)) => serve::run(Config::merge(*arguments)?, PROGRAM),
         Some(Command::Credentials(arguments)) => credentials::run(&arguments),
         Some(Command::Access(arguments)) => return access::run(*arguments),
         Some(Command::Audit(arguments)) => audit::run(arguments),
@@ -107,4 +145,51 @@ pub(crate) fn run(cli: Cli) -> Result<ExitCode, Failure> {
         Some(Command::BenchFixedHttp(arguments)) => bench::serve_fixed(&arguments),
     }
     .map(|()| ExitCode::SUCCESS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(line: &str) -> (Option<Cli>, Result<Cli, clap::Error>) {
+        let arguments: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+        (Cli::of_server(&arguments), Cli::try_parse_from(&arguments))
+    }
+
+    #[test]
+    fn a_servers_options_alone_mean_what_they_mean_to_the_whole_parser() {
+        for line in [
+            "keywright",
+            "keywright serve",
+            "keywright --port 8001 --in-memory",
+            "keywright serve --port=8001 --in-memory --studio-port off",
+            "keywright serve --config serve --cors-origin https://a.example",
+        ] {
+            let (alone, whole) = read(line);
+            let whole = match whole.expect(line) {
+                Cli { command: Some(Command::Serve(serve)), .. } => *serve,
+                cli => cli.serve,
+            };
+            let alone = alone.expect(line);
+            assert!(alone.command.is_none(), "{line}");
+            assert_eq!(format!("{:?}", alone.serve), format!("{whole:?}"), "{line}");
+        }
+    }
+
+    #[test]
+    fn other_lines_are_for_the_whole_parser() {
+        for line in [
+            "keywright --help",
+            "keywright serve --help",
+            "keywright --version",
+            "keywright bench",
+            "keywright model check",
+            "keywright serve serve",
+            "keywright --port 8001 serve",
+            "keywright serve --port x",
+            "keywright help serve",
+        ] {
+            assert!(read(line).0.is_none(), "{line}");
+        }
+    }
 }

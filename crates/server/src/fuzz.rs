@@ -3,12 +3,10 @@
 //!
 //! It does not know what a valid response is.
 
-use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 use std::sync::Arc;
 
 use keywright_engine::{EngineConfig, Env as _, Lane};
-use keywright_objects::S3Settings;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::runtime::Runtime;
 use tokio::sync::{mpsc, watch};
@@ -16,27 +14,20 @@ use tokio::sync::{mpsc, watch};
 use crate::clock::{Clock, ClockSetting, Desk, Move};
 use crate::connection::client::{AddressLimits, Client, Counts};
 use crate::connection::hosts::AllowedHosts;
-use crate::connection::listener::{self, Serving};
-use crate::http::auth::Authenticator;
-use crate::http::proxies::TrustedProxies;
-use crate::http::request_rates::RequestRates;
+use crate::connection::listener;
+use crate::connection::serving::Serving;
+use crate::http::Service;
 use crate::http::sessions::Sessions;
-use crate::http::web_guard::{HostCheck, Origins, WebGuard};
-use crate::http::{Service, ServiceParts};
-use crate::limits::{self, Limits, PerAddress};
+use crate::in_memory::{self, HERE, Own};
 use crate::mcp;
 use crate::process::foreign;
 use crate::storage::backend::Backend;
-use crate::storage::copies::BackupStore;
 use crate::storage::database::Database;
-use crate::storage::encryption::backup_keys::BackupForm;
 use crate::studio::{self, Api, ModelsIn, StoredIn, Studio, StudioConfig, Surroundings};
 
 const START: &str = "manual@2026-11-27T16:00:00Z";
 /// The key of the sessions.
 const TOKEN_KEY: [u8; 32] = [7; 32];
-const MIB: usize = 1024 * 1024;
-const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 /// Bytes that wait in each direction of a connection.
 const PIPE_BYTES: usize = 64 * 1024;
 /// Turns that the server gets for its answers before the client closes its side. hyper sends none after that.
@@ -112,32 +103,8 @@ impl Fuzzed {
                 let _ = wish.done.send(());
             }
         });
-        let parts = ServiceParts {
-            database: Arc::new(database),
-            backups: Arc::new(BackupStore::new((None, S3Settings::default()), (BackupForm::Plain, None))),
-            kms: None,
-            peers: None,
-            targets: Arc::default(),
-            deliveries: Arc::default(),
-            lane,
-            metrics: Arc::default(),
-            authenticator: Authenticator::Unverified,
-            sessions: None,
-            is_secure: false,
-            web_guard: WebGuard::new(
-                Origins::new(&[], false).expect("no name is wrong"),
-                AllowedHosts::new(HERE, &[]).expect("no name is wrong"),
-                HostCheck::of(HERE, false),
-            ),
-            proxies: TrustedProxies::default(),
-            limits: limits(),
-            rates: RequestRates::new(&[]),
-            request_log: None,
-            audit: None,
-            clock: Some(Desk { clock, moves }),
-            simulation: None,
-        };
-        let service = Arc::new(Service::new(parts, stopping.clone()));
+        let own = Own { clock: Some(Desk { clock, moves }), metrics: Arc::default(), lane };
+        let service = Arc::new(in_memory::service(database, own, stopping.clone()));
         let api: Arc<dyn Api> = service.clone();
         let config = StudioConfig {
             address: (HERE, 0).into(),
@@ -149,7 +116,7 @@ impl Fuzzed {
             endpoint: "http://127.0.0.1:8000".to_owned(),
             secure: false,
             storage: StoredIn { kind: "memory", place: "memory".to_owned() },
-            limits: limits(),
+            limits: in_memory::limits(),
             version: "",
             model_form: Arc::new(studio::PlainFiles::default()),
         };
@@ -214,19 +181,6 @@ async fn converse(service: Arc<impl Serving>, pieces: &[&[u8]]) -> Vec<u8> {
     let (received, (), ()) = tokio::join!(receive, send, served);
     received.expect("reading from memory does not fail");
     answered
-}
-
-fn limits() -> Limits {
-    Limits {
-        connections_max: limits::CONNECTIONS_MAX,
-        connections_per_address: PerAddress::Unlimited,
-        requests_per_address: PerAddress::Unlimited,
-        body_budget_bytes: 256 * MIB,
-        decode_budget_bytes: 256 * MIB,
-        answer_budget_bytes: 256 * MIB,
-        check_ms: limits::CHECK_MS,
-        budget_wait_ms: limits::BUDGET_WAIT_MS_MAX,
-    }
 }
 
 /// A foreign text as the log has it as a value, as a message has it, and as JSON has it.

@@ -1,6 +1,7 @@
 //! The `keywright` program: parses the command line and runs the command.
 //!
-//! It is a library only so that fuzz targets reach its connections; its one function is the program.
+//! It is a library only so that fuzz targets and counts of instructions reach its connections; its one
+//! function is the program.
 //!
 //! A module imports only from layers to its left; modules joined by a comma are independent of each other.
 //!
@@ -32,12 +33,16 @@ mod cli;
 mod client;
 mod clock;
 mod commands;
+#[cfg(feature = "counted")]
+pub mod counted;
 mod data;
 mod deliveries;
 mod destinations;
 #[cfg(feature = "fuzz")]
 pub mod fuzz;
 mod http;
+#[cfg(any(feature = "counted", feature = "fuzz"))]
+mod in_memory;
 mod jobs;
 mod kms;
 mod limits;
@@ -58,7 +63,6 @@ mod triggers;
 use std::io::{ErrorKind, Write as _};
 use std::process::ExitCode;
 
-use clap::Parser;
 use keywright_bench as bench;
 use keywright_connection as connection;
 use keywright_process as process;
@@ -68,10 +72,11 @@ use process::{io_fault, log, output};
 
 /// Runs the program: reads the command line, and returns how it ended.
 pub fn run() -> ExitCode {
+    serve::huge_pages::avoid();
     if let Some(code) = studio::asked(std::env::args_os(), mcp::execute) {
         return code;
     }
-    let cli = match cli::Cli::try_parse() {
+    let cli = match cli::Cli::read() {
         Ok(cli) => cli,
         Err(outcome) => return print_outcome(&outcome),
     };

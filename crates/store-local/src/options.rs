@@ -10,6 +10,7 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
     value_bytes_max: 16 * 1024 * 1024,
     transaction_bytes_max: 128 * 1024 * 1024,
     is_shared: false,
+    shares_protection: true,
 };
 
 /// Runs a closure that may wait for the disk.

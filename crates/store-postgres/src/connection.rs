@@ -1,37 +1,81 @@
 //! A bounded pool of connections, and the session that a view or transaction has on one of them.
+//!
+//! Connections lead to the server that takes writes, wherever it is at the time. Two kinds of misgivings keep
+//! them from being used as they are. A server that did not answer makes all idle connections *suspect*: each
+//! must answer an empty question first. A server that ended connections or took a commit back in part is in
+//! *doubt*: it must confirm a commit before anything else is asked of it, because only then all that it shows
+//! is on its synchronous standby too, and no other server has taken its place.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use keywright_store::StoreError;
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::Instant;
-use tokio_postgres::Client;
+use tokio::time::{Instant, Timeout};
+use tokio_postgres::Config;
+use tokio_postgres::error::SqlState;
 
-use crate::dial::{self, DialError};
-use crate::fault;
-use crate::layout::{self, OpenError, Statements};
-use crate::options::PostgresOptions;
+use crate::dial::{self, DialError, Unfit};
+use crate::identity::{self, Identity, Said};
+use crate::layout::{self, Statements};
+use crate::open_error::OpenError;
+use crate::options::{LOG_CONNECTIONS_MAX, PostgresOptions, Target};
+use crate::outage::{Outage, OutageWatch};
+use crate::refusals::{self, Refusals};
+use crate::wire::Wire;
+use crate::{fault, probe};
 
 /// How long a view or transaction waits for a connection.
 const WAIT: Duration = Duration::from_secs(10);
 /// How long an answer is waited for. The server gives up a statement sooner: beyond this time the network is
 /// cut.
 const ANSWER_WAIT: Duration = Duration::from_secs(12);
-/// Connections for logs, in addition to those for views and transactions.
-const LOG_CONNECTIONS_MAX: usize = 8;
+/// How long one of several servers is tried, until it can be used.
+const SERVER_WAIT: Duration = Duration::from_secs(3);
+/// How long a suspect connection has to answer.
+const PING_WAIT: Duration = Duration::from_secs(2);
+/// How long a server in doubt has to confirm a commit. Its synchronous standby may just be changing.
+const CONFIRM_WAIT: Duration = Duration::from_secs(8);
 /// The first statements of a connection. A statement or a forgotten transaction must not hold locks for ever.
+/// Warnings are asked for: one of them says that a commit is on this server alone. Each statement is planned
+/// once, which costs more than its execution: always by the index of the key, because a plan is kept while
+/// its table grows.
 const SETTINGS: &str = "SET statement_timeout = '10s'; SET idle_in_transaction_session_timeout = '60s'; \
-                        SET lock_timeout = '10s'; SET synchronous_commit = on; SET jit = off";
+                        SET lock_timeout = '10s'; SET synchronous_commit = on; SET jit = off; \
+                        SET client_min_messages = warning; \
+                        SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; \
+                        SET enable_bitmapscan = off";
+/// A commit that changes no table. PostgreSQL answers it after everything before it is as durable as its
+/// settings promise.
+const CONFIRM: &str = "SELECT pg_logical_emit_message(true, 'keywright', '')";
+
+/// A connection on which no statement is prepared yet.
+struct Dialled {
+    wire: Wire,
+    opened: Instant,
+    identity: Option<Arc<Identity>>,
+}
+
+impl Dialled {
+    async fn prepared(self, schema: &str) -> Result<Connection, tokio_postgres::Error> {
+        let statements = Statements::prepare(&self.wire, schema).await?;
+        let Self { wire, opened, identity } = self;
+        Ok(Connection { wire, statements, opened, heard: opened, identity })
+    }
+}
 
 /// One connection with its prepared statements.
 pub(crate) struct Connection {
-    pub(crate) client: Client,
+    pub(crate) wire: Wire,
     pub(crate) statements: Statements,
     /// When it was asked for. A crash of the server ends every connection.
     pub(crate) opened: Instant,
+    /// When it was in order last.
+    heard: Instant,
+    /// The life of the server at its other end; `None` if the server does not say.
+    pub(crate) identity: Option<Arc<Identity>>,
 }
 
 /// The connections of one store.
@@ -39,6 +83,25 @@ pub(crate) struct Pool {
     options: PostgresOptions,
     pub(crate) runtime: Handle,
     idle: Mutex<Vec<Connection>>,
+    /// Connections that were in order last before this time are suspect.
+    suspected: Mutex<Option<Instant>>,
+    /// Reasons to doubt the server so far. The first one is that nothing is known about it.
+    doubts: AtomicU64,
+    /// How many of them a commit has removed.
+    confirmed: AtomicU64,
+    /// Held by the commit that is to remove the doubts, so that at most one waits for a silent server.
+    confirming: tokio::sync::Mutex<()>,
+    /// The server of the address to which the last connection was made.
+    found: AtomicUsize,
+    /// The server of the address that takes writes, as the last connection showed.
+    primary: AtomicUsize,
+    outages: OutageWatch,
+    /// Connections that the server allowed when the store was opened.
+    allowed: OnceLock<u32>,
+    /// The system that this store is in, from the first connection on.
+    system: OnceLock<String>,
+    /// The latest timeline of it. A server with an earlier one was a primary once.
+    timeline: AtomicU32,
     room: Arc<Semaphore>,
     /// For reading and trimming logs. A view that reads a log holds a connection already: if it waited for
     /// another one of the same number, as many views as there are connections would wait for each other.
@@ -49,34 +112,158 @@ pub(crate) struct Pool {
 impl Pool {
     /// Connects, checks the server, and creates the schema if it is not there.
     pub(crate) async fn open(options: PostgresOptions, runtime: Handle) -> Result<Arc<Self>, OpenError> {
-        let room = Arc::new(Semaphore::new(options.connections_max.max(2)));
-        let log_room = Arc::new(Semaphore::new(LOG_CONNECTIONS_MAX));
-        let (idle, round_trips) = (Mutex::default(), AtomicU64::new(0));
-        let pool = Self { options, runtime, idle, room, log_room, round_trips };
-        let no_answer = |error: tokio_postgres::Error| OpenError::Unreachable(fault::text(&error));
-        let opened = Instant::now();
-        let client = pool.dial().await.map_err(DialError::of_open)?;
-        layout::prepare(&client, &pool.options).await?;
-        let statements = Statements::prepare(&client, &pool.options.schema).await.map_err(no_answer)?;
-        pool.put_back(Connection { client, statements, opened });
-        Ok(Arc::new(pool))
+        let pool = Arc::new(Self {
+            room: Arc::new(Semaphore::new(options.connections_max.max(2))),
+            log_room: Arc::new(Semaphore::new(LOG_CONNECTIONS_MAX)),
+            options,
+            runtime,
+            idle: Mutex::default(),
+            suspected: Mutex::default(),
+            doubts: AtomicU64::new(1),
+            confirmed: AtomicU64::new(0),
+            confirming: tokio::sync::Mutex::default(),
+            found: AtomicUsize::new(0),
+            primary: AtomicUsize::new(0),
+            outages: OutageWatch::default(),
+            allowed: OnceLock::new(),
+            system: OnceLock::new(),
+            timeline: AtomicU32::new(0),
+            round_trips: AtomicU64::new(0),
+        });
+        let dialled = match pool.dial().await {
+            Ok(dialled) => dialled,
+            Err(mut refusals) => {
+                pool.examine(&mut refusals).await;
+                return Err(refusals.of_open(&pool.options));
+            }
+        };
+        layout::check(&dialled.wire, &pool.options).await?;
+        if let Some(allowed) = layout::connections_allowed(&dialled.wire).await {
+            pool.allowed.get_or_init(|| allowed);
+        }
+        pool.confirm(&dialled.wire).await.map_err(OpenError::Unconfirmed)?;
+        layout::prepare(&dialled.wire, &pool.options).await?;
+        let prepared = dialled.prepared(&pool.options.schema).await;
+        let connection = prepared.map_err(|error| refusals::of_statement(&error, &pool.options))?;
+        pool.put_back(connection);
+        Ok(pool)
     }
 
-    /// A new connection. Its work is a task of the runtime; callers may poll outside of it.
-    async fn dial(&self) -> Result<Client, DialError> {
-        let (options, runtime) = (self.options.clone(), self.runtime.clone());
-        let dialled = self.runtime.spawn(async move {
-            let (client, connection) = dial::connect(&options).await?;
-            // An error ends the connection, and the client reports it with its next statement.
-            runtime.spawn(async move { connection.await.map_err(|_reported_later| ()) });
-            client.batch_execute(SETTINGS).await?;
-            Ok(client)
-        });
-        match dialled.await {
-            Ok(outcome) => outcome,
-            // The runtime is shutting down: an attempt outside of it fails with the right kind of error.
-            Err(_ended) => dial::connect(&self.options).await.map(|(client, _)| client),
+    /// A new connection to the server that takes writes. Its socket belongs to the runtime; callers may poll
+    /// outside of it.
+    async fn dial(self: &Arc<Self>) -> Result<Dialled, Refusals> {
+        let pool = Arc::clone(self);
+        // An error here means that the runtime is shutting down.
+        let ended = |_error| Err(Refusals::new(String::new(), DialError::Ended));
+        self.runtime.spawn(async move { pool.dial_any().await }).await.unwrap_or_else(ended)
+    }
+
+    /// Tries one server of the address after the other, the one of the last connection first.
+    async fn dial_any(&self) -> Result<Dialled, Refusals> {
+        let (first, count) = (self.found.load(Ordering::Relaxed), self.options.servers.len());
+        assert!(count > 0, "an address names at least one server");
+        let mut refused: Option<Refusals> = None;
+        for turn in 0..count {
+            let at = first.wrapping_add(turn) % count;
+            let error = match self.dial_in_time(at).await {
+                Ok(dialled) => {
+                    self.found.store(at, Ordering::Relaxed);
+                    self.primary.store(at, Ordering::Relaxed);
+                    self.outages.connected();
+                    return Ok(dialled);
+                }
+                Err(error) => error,
+            };
+            let name = self.options.name_of(at);
+            match &mut refused {
+                _ if self.options.target == Target::Any && matches!(error, DialError::Unfit(_)) => {
+                    return Err(Refusals::new(name, error));
+                }
+                Some(refused) => refused.push(name, error),
+                None => refused = Some(Refusals::new(name, error)),
+            }
         }
+        Err(refused.expect("the address names a server, and each was tried"))
+    }
+
+    /// Tries one server, for no longer than it may keep others waiting.
+    async fn dial_in_time(&self, at: usize) -> Result<Dialled, DialError> {
+        let server = self.options.servers.get(at).expect("the number of a server of the address");
+        let wait = if self.options.servers.len() == 1 { WAIT } else { SERVER_WAIT };
+        let dialling = self.dial_one(server);
+        tokio::time::timeout(wait, dialling).await.unwrap_or(Err(DialError::Silence))
+    }
+
+    /// Finds out what listens where PostgreSQL does not answer.
+    async fn examine(&self, refusals: &mut Refusals) {
+        let silent = refusals.iter_mut().filter(|(_, error)| error.is_of_network());
+        let probing = silent.map(|(name, error)| {
+            let server = (0..self.options.servers.len()).find(|at| self.options.name_of(*at) == *name);
+            let server = server.and_then(|at| self.options.servers.get(at)).cloned();
+            async move {
+                let Some(server) = server else { return };
+                let probe = async move { probe::listener(&server, PostgresOptions::port_of(&server)).await };
+                if let Ok(Some(better)) = self.runtime.spawn(probe).await {
+                    *error = better;
+                }
+            }
+        });
+        futures_util::future::join_all(probing).await;
+    }
+
+    /// The servers of the address to which a fail-over would not be followed, each with the reason.
+    pub(crate) async fn unusable(self: &Arc<Self>) -> Vec<String> {
+        let pool = Arc::clone(self);
+        let asked = self.runtime.spawn(async move {
+            let primary = pool.primary.load(Ordering::Relaxed);
+            let others = (0..pool.options.servers.len()).filter(|at| *at != primary);
+            let pool = &pool;
+            let asking = others.map(|at| async move {
+                match pool.dial_in_time(at).await {
+                    Err(error) if !error.may_pass() => Some(error.at(&[&pool.options.name_of(at)])),
+                    Ok(_) | Err(_) => None,
+                }
+            });
+            futures_util::future::join_all(asking).await.into_iter().flatten().collect()
+        });
+        asked.await.unwrap_or_default()
+    }
+
+    /// The host and port of the server that takes writes, as the last connection showed.
+    pub(crate) fn primary(&self) -> String {
+        self.options.name_of(self.primary.load(Ordering::Relaxed))
+    }
+
+    pub(crate) fn outage(&self) -> Option<Outage> {
+        self.outages.outage()
+    }
+
+    pub(crate) fn allowed(&self) -> Option<u32> {
+        self.allowed.get().copied()
+    }
+
+    async fn dial_one(&self, server: &Config) -> Result<Dialled, DialError> {
+        let opened = Instant::now();
+        let (client, connection) = dial::connect(server, &self.options.tls).await?;
+        let wire = Wire::new(client, connection);
+        let asked =
+            async { futures_util::join!(identity::ask(&wire.client), wire.client.batch_execute(SETTINGS)) };
+        let (said, set) = wire.ask(asked).await;
+        set?;
+        let identity = match said? {
+            Said::TakesWrites(identity) => identity,
+            Said::IsStandby => return Err(DialError::Unfit(Unfit::Standby)),
+            Said::IsReadOnly => return Err(DialError::Unfit(Unfit::ReadOnly)),
+        };
+        if let Some(identity) = &identity {
+            if self.system.get_or_init(|| identity.system.clone()) != &identity.system {
+                return Err(DialError::Unfit(Unfit::OtherSystem));
+            }
+            if self.timeline.fetch_max(identity.timeline, Ordering::Relaxed) > identity.timeline {
+                return Err(DialError::Unfit(Unfit::Superseded));
+            }
+        }
+        Ok(Dialled { wire, opened, identity: identity.map(Arc::new) })
     }
 
     pub(crate) fn round_trips(&self) -> u64 {
@@ -94,49 +281,161 @@ impl Pool {
     }
 
     async fn take_from(self: &Arc<Self>, room: &Arc<Semaphore>) -> Result<Session, StoreError> {
-        let waiting = Arc::clone(room).acquire_owned();
-        let place = self.within(waiting).await?.map_err(|_closed| StoreError::Closed)?;
+        let place = match Arc::clone(room).try_acquire_owned() {
+            Ok(place) => place,
+            Err(_none_or_closed) => {
+                let waiting = Arc::clone(room).acquire_owned();
+                self.within(waiting).await?.map_err(|_closed| StoreError::Closed)?
+            }
+        };
+        let connection = match self.take_idle().await {
+            Some(connection) => connection,
+            None => Box::pin(self.open_another()).await?,
+        };
+        if self.is_in_doubt() {
+            Box::pin(self.remove_doubts(&connection.wire)).await?;
+        }
+        self.outages.found();
+        Ok(Session {
+            connection: Some(connection),
+            in_transaction: false,
+            is_spent: AtomicBool::new(false),
+            place: Some(place),
+            pool: Arc::clone(self),
+        })
+    }
+
+    /// A new connection with its statements.
+    async fn open_another(self: &Arc<Self>) -> Result<Connection, StoreError> {
+        let began = Instant::now();
+        let dialled = match self.timed(WAIT, self.dial()).await {
+            Ok(Ok(dialled)) => dialled,
+            Ok(Err(refusals)) => {
+                self.outages.lost(began, refusals.text(), refusals.may_pass());
+                return Err(refusals.of_read());
+            }
+            Err(_late) => {
+                let reason = format!("PostgreSQL does not answer within {} s", WAIT.as_secs());
+                self.outages.lost(began, reason.clone(), false);
+                return Err(StoreError::Io(reason));
+            }
+        };
+        let prepared = self.within(dialled.prepared(&self.options.schema)).await?;
+        prepared.map_err(|error| fault::of_read(&error))
+    }
+
+    /// An idle connection that is in order.
+    async fn take_idle(&self) -> Option<Connection> {
         loop {
+            // The lock is not held while the connection is looked at.
             let idle = self.idle().pop();
-            let connection = match idle {
-                Some(connection) if connection.client.is_closed() => continue,
-                Some(connection) => connection,
-                None => {
-                    let opened = Instant::now();
-                    let client = self.within(self.dial()).await?.map_err(|error| error.of_read())?;
-                    let statements = self.within(Statements::prepare(&client, &self.options.schema)).await?;
-                    let statements = statements.map_err(|error| fault::of_read(&error))?;
-                    Connection { client, statements, opened }
+            let mut connection = idle?;
+            if !connection.wire.is_open() {
+                self.doubt();
+            } else if !self.is_superseded(&connection) {
+                if !self.is_suspect(&connection) || Box::pin(self.answers(&connection.wire)).await {
+                    return Some(connection);
                 }
-            };
-            return Ok(Session {
-                connection: Some(connection),
-                in_transaction: false,
-                is_silent: AtomicBool::new(false),
-                place: Some(place),
-                pool: Arc::clone(self),
-            });
+                // If one does not answer, nobody waits for the others.
+                self.idle().retain(|connection| !self.is_suspect(connection));
+            }
+        }
+    }
+
+    async fn answers(&self, wire: &Wire) -> bool {
+        let ping = self.timed(PING_WAIT, wire.ask(wire.client.simple_query("")));
+        matches!(ping.await, Ok(Ok(_pong)))
+    }
+
+    /// Whether another server became the primary after this connection was made.
+    fn is_superseded(&self, connection: &Connection) -> bool {
+        let latest = self.timeline.load(Ordering::Relaxed);
+        connection.identity.as_ref().is_some_and(|identity| identity.timeline < latest)
+    }
+
+    fn is_suspect(&self, connection: &Connection) -> bool {
+        let suspected = *self.suspected.lock().unwrap_or_else(PoisonError::into_inner);
+        suspected.is_some_and(|suspected| connection.heard < suspected)
+    }
+
+    /// A question had no answer: other connections may be as dead.
+    fn suspect(&self) {
+        *self.suspected.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+    }
+
+    /// The server may have crashed, another one may be in its place, or what it shows may be on it alone.
+    pub(crate) fn doubt(&self) {
+        self.suspect();
+        self.doubts.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn is_in_doubt(&self) -> bool {
+        self.confirmed.load(Ordering::Relaxed) < self.doubts.load(Ordering::Relaxed)
+    }
+
+    /// Has the server confirm a commit, unless somebody else does it meanwhile.
+    async fn remove_doubts(&self, wire: &Wire) -> Result<(), StoreError> {
+        let _one = self.within(self.confirming.lock()).await?;
+        if self.is_in_doubt() {
+            let began = Instant::now();
+            if let Err(reason) = self.confirm(wire).await {
+                self.outages.lost(began, reason.clone(), true);
+                return Err(StoreError::Io(reason));
+            }
+        }
+        Ok(())
+    }
+
+    /// Has the server confirm a commit. Everything that it committed before is then as durable as its
+    /// settings promise.
+    async fn confirm(&self, wire: &Wire) -> Result<(), String> {
+        let (doubts, warned) = (self.doubts.load(Ordering::Relaxed), wire.warnings());
+        match self.timed(CONFIRM_WAIT, wire.ask(wire.client.simple_query(CONFIRM))).await {
+            Err(_late) => {
+                // Another server may have taken its place: the next connection tries that one first.
+                self.idle().clear();
+                self.found.fetch_add(1, Ordering::Relaxed);
+                let wait = CONFIRM_WAIT.as_secs();
+                Err(format!(
+                    "PostgreSQL did not confirm a commit within {wait} s: its synchronous standby may be away"
+                ))
+            }
+            Ok(Ok(_)) if wire.warnings() != warned => {
+                Err("PostgreSQL committed, but did not wait for its synchronous standby".to_owned())
+            }
+            // A server that is PostgreSQL by protocol alone: how its commits ended is not asked either.
+            Ok(Err(error)) if error.code() != Some(&SqlState::UNDEFINED_FUNCTION) => Err(fault::text(&error)),
+            Ok(_) => {
+                assert!(doubts <= self.doubts.load(Ordering::Relaxed), "doubts are only added");
+                self.confirmed.fetch_max(doubts, Ordering::Relaxed);
+                Ok(())
+            }
         }
     }
 
     /// Waits for no longer than `WAIT`.
     async fn within<T>(&self, work: impl Future<Output = T>) -> Result<T, StoreError> {
-        let timed = {
-            // A timer belongs to the runtime in which it is made.
-            let _entered = self.runtime.enter();
-            tokio::time::timeout(WAIT, work)
-        };
-        timed.await.map_err(|_late| {
+        self.timed(WAIT, work).await.map_err(|_late| {
             StoreError::Io(format!("PostgreSQL: no connection was free for {} s", WAIT.as_secs()))
         })
+    }
+
+    /// Waits for no longer than this.
+    fn timed<F: Future>(&self, wait: Duration, work: F) -> Timeout<F> {
+        // A timer belongs to the runtime in which it is made.
+        let _entered = self.runtime.enter();
+        tokio::time::timeout(wait, work)
     }
 
     fn idle(&self) -> std::sync::MutexGuard<'_, Vec<Connection>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn put_back(&self, connection: Connection) {
-        if !connection.client.is_closed() {
+    fn put_back(&self, mut connection: Connection) {
+        if connection.wire.client.is_closed() {
+            self.doubt();
+        } else {
+            connection.heard = Instant::now();
             self.idle().push(connection);
         }
     }
@@ -148,8 +447,8 @@ pub(crate) struct Session {
     connection: Option<Connection>,
     /// Whether a transaction may be open: then it is rolled back before the connection is used again.
     pub(crate) in_transaction: bool,
-    /// Whether an answer did not come in time: nothing can be asked any more.
-    is_silent: AtomicBool,
+    /// Whether nothing can be asked any more: an answer did not come in time, or the server leaves.
+    is_spent: AtomicBool,
     place: Option<OwnedSemaphorePermit>,
     pub(crate) pool: Arc<Pool>,
 }
@@ -158,6 +457,10 @@ impl Session {
     /// The connection, for one question or several that are sent together.
     pub(crate) fn connection(&self) -> &Connection {
         self.pool.round_trips.fetch_add(1, Ordering::Relaxed);
+        self.held()
+    }
+
+    fn held(&self) -> &Connection {
         self.connection.as_ref().expect("a session has its connection until it is dropped")
     }
 }
@@ -187,25 +490,40 @@ impl Session {
         &self,
         question: impl Future<Output = Result<T, tokio_postgres::Error>>,
     ) -> Result<T, Unanswered> {
-        let timed = {
-            // A timer belongs to the runtime in which it is made.
-            let _entered = self.pool.runtime.enter();
-            tokio::time::timeout(ANSWER_WAIT, question)
-        };
+        let timed = self.pool.timed(ANSWER_WAIT, self.held().wire.ask(question));
         match timed.await {
-            Ok(answer) => answer.map_err(Unanswered::Error),
+            Ok(Ok(answer)) => Ok(answer),
+            Ok(Err(error)) => {
+                if fault::is_of_server(&error) {
+                    self.is_spent.store(true, Ordering::Relaxed);
+                    self.pool.doubt();
+                }
+                Err(Unanswered::Error(error))
+            }
             Err(_late) => {
-                self.is_silent.store(true, Ordering::Relaxed);
+                self.is_spent.store(true, Ordering::Relaxed);
+                self.pool.suspect();
                 Err(Unanswered::Silence)
             }
         }
+    }
+
+    /// Has the server of this connection confirm a commit.
+    pub(crate) async fn confirm(&self) -> Result<(), StoreError> {
+        let connection = self.connection();
+        // Nothing can be asked before its answer, and maybe nobody waits for it long enough.
+        self.is_spent.store(true, Ordering::Relaxed);
+        let confirmed = self.pool.confirm(&connection.wire).await;
+        confirmed.map_err(StoreError::Io)?;
+        self.is_spent.store(false, Ordering::Relaxed);
+        Ok(())
     }
 }
 
 impl Drop for Session {
     fn drop(&mut self) {
         let (Some(connection), place) = (self.connection.take(), self.place.take()) else { return };
-        if self.is_silent.load(Ordering::Relaxed) {
+        if self.is_spent.load(Ordering::Relaxed) {
             return;
         }
         if !self.in_transaction {
@@ -215,7 +533,8 @@ impl Drop for Session {
         let pool = Arc::clone(&self.pool);
         // Statements of one connection are executed in order: a COMMIT that was sent comes first.
         self.pool.runtime.spawn(async move {
-            let ended = tokio::time::timeout(ANSWER_WAIT, connection.client.batch_execute("ROLLBACK")).await;
+            let rollback = connection.wire.ask(connection.wire.client.batch_execute("ROLLBACK"));
+            let ended = tokio::time::timeout(ANSWER_WAIT, rollback).await;
             if matches!(ended, Ok(Ok(()))) {
                 pool.put_back(connection);
             }

@@ -5,19 +5,17 @@ use std::io;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use keywright_store::StoreError;
 use tokio_postgres::config::SslMode;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::tls::{MakeTlsConnect, TlsConnect};
-use tokio_postgres::{Client, Connection, Error, Socket};
+use tokio_postgres::{Client, Config, Connection, Error, Socket};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::fault;
-use crate::layout::OpenError;
-use crate::options::PostgresOptions;
-use crate::tls::{self, Mode};
+use crate::options::is_socket;
+use crate::tls::{self, Mode, Tls};
+use crate::wire::Stream;
 
-type Stream = <MakeRustlsConnect as MakeTlsConnect<Socket>>::Stream;
 type RustlsConnect = <MakeRustlsConnect as MakeTlsConnect<Socket>>::TlsConnect;
 
 /// A client, and the work of its connection.
@@ -27,7 +25,28 @@ pub(crate) type Dialled = (Client, Connection<Socket, Stream>);
 pub(crate) enum DialError {
     /// A sentence that says what to do.
     Tls(String),
+    /// A server answers that cannot be used.
+    Unfit(Unfit),
+    /// It wants a password, and there is none.
+    NoPassword,
+    /// No answer in time.
+    Silence,
+    /// Something answers that is not PostgreSQL.
+    Foreign,
+    /// Something accepts connections and says nothing.
+    Mute,
+    /// This program ends.
+    Ended,
     Other(Error),
+}
+
+/// Why a server that answers cannot be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unfit {
+    Standby,
+    ReadOnly,
+    OtherSystem,
+    Superseded,
 }
 
 impl From<Error> for DialError {
@@ -40,18 +59,58 @@ impl From<Error> for DialError {
 }
 
 impl DialError {
-    /// As the error of a read.
-    pub(crate) fn of_read(&self) -> StoreError {
+    /// What happened at these servers, as a sentence without advice.
+    pub(crate) fn at(&self, names: &[&str]) -> String {
+        let at = format!("PostgreSQL at {}", names.join(", "));
+        let one_or_many =
+            |one: &str, many: &str| format!("{at} {}", if names.len() > 1 { many } else { one });
         match self {
-            Self::Tls(sentence) => StoreError::Io(sentence.clone()),
-            Self::Other(error) => fault::of_read(error),
+            Self::Unfit(Unfit::Standby) => {
+                one_or_many("is a standby, which takes no writes", "are standbys, which take no writes")
+            }
+            Self::Unfit(Unfit::ReadOnly) => one_or_many(
+                "takes no writes: default_transaction_read_only is on",
+                "take no writes: default_transaction_read_only is on",
+            ),
+            Self::Unfit(Unfit::OtherSystem) => one_or_many(
+                "holds another database than the server that was there before",
+                "hold another database than the server that was there before",
+            ),
+            Self::Unfit(Unfit::Superseded) => one_or_many(
+                "was the primary once, and another server has taken its place",
+                "were primaries once, and another server has taken their place",
+            ),
+            Self::NoPassword => {
+                one_or_many("wants a password, and there is none", "want a password, and there is none")
+            }
+            Self::Silence => one_or_many("does not answer", "do not answer"),
+            Self::Foreign => format!("what answers at {} is not PostgreSQL", names.join(", ")),
+            Self::Mute => format!(
+                "something at {} accepts connections and says nothing: it is not PostgreSQL, or PostgreSQL behind it \
+                 does not answer",
+                names.join(", ")
+            ),
+            Self::Ended => "the program ends".to_owned(),
+            Self::Tls(sentence) => format!("{at}: {sentence}"),
+            Self::Other(error) => format!("{at}: {}", fault::said(error)),
         }
     }
 
-    pub(crate) fn of_open(self) -> OpenError {
+    /// Whether the network failed, or nothing came over it.
+    pub(crate) fn is_of_network(&self) -> bool {
         match self {
-            Self::Tls(sentence) => OpenError::Tls(sentence),
-            Self::Other(error) => OpenError::Unreachable(fault::text(&error)),
+            Self::Silence | Self::Ended => true,
+            Self::Other(error) => error.as_db_error().is_none(),
+            Self::Tls(_) | Self::Unfit(_) | Self::NoPassword | Self::Foreign | Self::Mute => false,
+        }
+    }
+
+    /// Whether the server will take part again by itself: it follows another one, starts or ends.
+    pub(crate) fn may_pass(&self) -> bool {
+        match self {
+            Self::Unfit(Unfit::Standby | Unfit::Superseded) => true,
+            Self::Other(error) => error.code().is_some_and(fault::is_passing),
+            _ => false,
         }
     }
 
@@ -61,29 +120,37 @@ impl DialError {
             Self::Tls(_) => true,
             // No line of `pg_hba.conf` allows it.
             Self::Other(error) => error.code() == Some(&SqlState::INVALID_AUTHORIZATION_SPECIFICATION),
+            _ => false,
         }
     }
 }
 
-/// Connects to the server.
-pub(crate) async fn connect(options: &PostgresOptions) -> Result<Dialled, DialError> {
-    match options.tls.mode {
-        Mode::Disable => attempt(options, SslMode::Disable).await,
-        Mode::Prefer => match attempt(options, SslMode::Prefer).await {
+/// Connects to one server of the address.
+pub(crate) async fn connect(server: &Config, tls: &Tls) -> Result<Dialled, DialError> {
+    // Some of several servers may be reached by a socket.
+    let mode = if server.get_hosts().iter().all(is_socket) { Mode::Disable } else { tls.mode };
+    match mode {
+        Mode::Disable => attempt(server, tls, SslMode::Disable).await,
+        Mode::Prefer => match attempt(server, tls, SslMode::Prefer).await {
             Err(fault) if fault.is_of_encryption() => {
-                attempt(options, SslMode::Disable).await.map_err(|_same_or_worse| fault)
+                attempt(server, tls, SslMode::Disable).await.map_err(|_same_or_worse| fault)
             }
             outcome => outcome,
         },
-        Mode::Require | Mode::VerifyCa | Mode::VerifyFull => attempt(options, SslMode::Require).await,
+        Mode::Require | Mode::VerifyCa | Mode::VerifyFull => attempt(server, tls, SslMode::Require).await,
     }
 }
 
-async fn attempt(options: &PostgresOptions, mode: SslMode) -> Result<Dialled, DialError> {
+async fn attempt(server: &Config, tls: &Tls, mode: SslMode) -> Result<Dialled, DialError> {
     let progress = Arc::new(Mutex::new(Progress::NotAsked));
-    let inner = MakeRustlsConnect::new(options.tls.config.as_ref().clone());
-    let mut config = options.config.clone();
+    let inner = MakeRustlsConnect::new(tls.config.as_ref().clone());
+    let mut config = server.clone();
     config.ssl_mode(mode);
+    // The library's own error for a missing password cannot be told from others: PostgreSQL's can.
+    let has_password = config.get_password().is_some();
+    if !has_password {
+        config.password("");
+    }
     let connector = Connector { inner, progress: Arc::clone(&progress) };
     let outcome = config.connect(connector).await;
     let mut progress = progress.lock().unwrap_or_else(PoisonError::into_inner);
@@ -96,6 +163,7 @@ async fn attempt(options: &PostgresOptions, mode: SslMode) -> Result<Dialled, Di
              private"
                 .to_owned(),
         ),
+        _ if !has_password && error.code() == Some(&SqlState::INVALID_PASSWORD) => DialError::NoPassword,
         Progress::Asked | Progress::NotAsked | Progress::Begun => DialError::from(error),
     }
     })

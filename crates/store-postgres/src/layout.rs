@@ -1,9 +1,12 @@
 //! The schema in the database: its tables, its version, and the statements on them.
 
-use tokio_postgres::{Client, Statement};
+use tokio_postgres::error::SqlState;
+use tokio_postgres::{SimpleQueryMessage, Statement};
 
-use crate::fault;
+use crate::open_error::OpenError;
 use crate::options::PostgresOptions;
+use crate::wire::Wire;
+use crate::{fault, features, refusals};
 
 /// The version of the layout below.
 const LAYOUT: &str = "keywright rows 1";
@@ -14,94 +17,83 @@ const CLOCKS_APART_MS_MAX: u64 = 60_000;
 /// Serialises the creation of schemas: "keywrigh" as bytes.
 const CREATION_LOCK: i64 = 0x6b65_7977_7269_6768;
 
-/// Why a store cannot be opened.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum OpenError {
-    /// The server does not answer or refuses us.
-    Unreachable(String),
-    /// There is no connection that is encrypted as the address says.
-    Tls(String),
-    /// The server lacks what we need.
-    TooOld(String),
-    /// The schema holds tables that are not ours.
-    Foreign(String),
-    /// The schema was written by another version of Keywright.
-    OtherLayout(String),
-    /// This machine's clock and the server's are so many milliseconds apart.
-    Clock(u64),
-}
-
-impl std::fmt::Display for OpenError {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Unreachable(text) => {
-                write!(formatter, "{text}: check the address, user and password, and that the server runs")
-            }
-            Self::Tls(sentence) => formatter.write_str(sentence),
-            Self::TooOld(version) => {
-                write!(formatter, "PostgreSQL {version} is too old: version 13 or newer is needed")
-            }
-            Self::Foreign(schema) => write!(
-                formatter,
-                "the schema {schema} holds tables that are not Keywright's: name another one with ?schema=NAME"
-            ),
-            Self::OtherLayout(found) => write!(
-                formatter,
-                "the schema has the layout `{found}`, this Keywright needs `{LAYOUT}`: \
-                 use the version that wrote it, or another schema with ?schema=NAME"
-            ),
-            Self::Clock(apart_ms) => write!(
-                formatter,
-                "the clocks of this machine and of PostgreSQL are {} seconds apart, and servers over one store \
-                 must agree on the time: set the clock that is wrong, best by NTP",
-                apart_ms / 1000
-            ),
-        }
-    }
-}
-
-impl std::error::Error for OpenError {}
-
-fn no_answer(error: &tokio_postgres::Error) -> OpenError {
-    OpenError::Unreachable(fault::text(error))
-}
-
-/// Checks the server, its clock and the schema, and creates the schema if it is not there.
-pub(crate) async fn prepare(client: &Client, options: &PostgresOptions) -> Result<(), OpenError> {
-    let schema = options.schema.as_str();
+/// Checks the server and its clock.
+pub(crate) async fn check(wire: &Wire, options: &PostgresOptions) -> Result<(), OpenError> {
+    let failed = |error: tokio_postgres::Error| refusals::of_statement(&error, options);
     let setting = |name| async move {
-        let row = client.query_one("SELECT current_setting($1)", &[&name]).await;
-        row.map(|row| row.get::<_, String>(0)).map_err(|error| no_answer(&error))
+        let row = wire.ask(wire.client.query_one("SELECT current_setting($1)", &[&name])).await;
+        row.map(|row| row.get::<_, String>(0)).map_err(failed)
     };
     let version = setting("server_version_num").await?;
     if version.parse().is_ok_and(|version: i64| version < SERVER_VERSION_MIN) {
         return Err(OpenError::TooOld(setting("server_version").await?));
     }
+    let lacking = wire.ask(features::lacking(&wire.client)).await.map_err(failed)?;
+    if !lacking.is_empty() {
+        return Err(OpenError::Lacking(wire.ask(features::server(&wire.client)).await, lacking));
+    }
     if let Some(now_ms) = options.now_ms {
         let theirs = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint";
-        let theirs: i64 = client.query_one(theirs, &[]).await.map_err(|error| no_answer(&error))?.get(0);
+        let theirs = wire.ask(wire.client.query_one(theirs, &[])).await.map_err(failed)?;
+        let theirs: i64 = theirs.get(0);
         let apart_ms = theirs.cast_unsigned().abs_diff(now_ms());
         if apart_ms > CLOCKS_APART_MS_MAX {
             return Err(OpenError::Clock(apart_ms));
         }
     }
-    match found(client, schema).await? {
+    Ok(())
+}
+
+/// How many connections the server allows; `None` if it does not say.
+pub(crate) async fn connections_allowed(wire: &Wire) -> Option<u32> {
+    // Without a limit of its own, a role or database has -1.
+    let asked = "SELECT least(current_setting('max_connections')::int, \
+                 nullif((SELECT rolconnlimit FROM pg_roles WHERE rolname = current_user), -1), \
+                 nullif((SELECT datconnlimit FROM pg_database WHERE datname = current_database()), -1))";
+    let answer = wire.ask(wire.client.simple_query(asked)).await.ok()?;
+    only_value(&answer)?.parse().ok()
+}
+
+fn only_value(answer: &[SimpleQueryMessage]) -> Option<&str> {
+    answer.iter().find_map(|message| match message {
+        SimpleQueryMessage::Row(row) => row.get(0),
+        _ => None,
+    })
+}
+
+/// Checks the schema, and creates it if it is not there.
+pub(crate) async fn prepare(wire: &Wire, options: &PostgresOptions) -> Result<(), OpenError> {
+    let schema = options.schema.as_str();
+    match found(wire, options).await? {
         Found::Ours => return Ok(()),
         Found::Nothing => {}
     }
     let create =
         format!("BEGIN; SELECT pg_advisory_xact_lock({CREATION_LOCK}); {}; COMMIT", creation(schema));
-    match client.batch_execute(&create).await {
+    match wire.ask(wire.client.batch_execute(&create)).await {
         Ok(()) => Ok(()),
         Err(error) => {
             // Another process may have created it while this one waited for the lock.
-            let _ = client.batch_execute("ROLLBACK").await;
-            match found(client, schema).await? {
+            let _ = wire.ask(wire.client.batch_execute("ROLLBACK")).await;
+            match found(wire, options).await? {
                 Found::Ours => Ok(()),
-                Found::Nothing => Err(no_answer(&error)),
+                Found::Nothing => Err(not_created(wire, &error, options).await),
             }
         }
     }
+}
+
+/// Why the schema could not be created.
+async fn not_created(wire: &Wire, error: &tokio_postgres::Error, options: &PostgresOptions) -> OpenError {
+    if error.code() == Some(&SqlState::INSUFFICIENT_PRIVILEGE) {
+        let may = "SELECT has_database_privilege(current_database(), 'CREATE')";
+        let may = wire.ask(wire.client.simple_query(may)).await.unwrap_or_default();
+        if only_value(&may) == Some("f") {
+            let advice = format!("run GRANT CREATE ON DATABASE {} TO {}", options.database(), options.user());
+            return OpenError::refused(fault::text(error), advice);
+        }
+    }
+    refusals::of_statement(error, options)
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,10 +102,12 @@ enum Found {
     Ours,
 }
 
-async fn found(client: &Client, schema: &str) -> Result<Found, OpenError> {
+async fn found(wire: &Wire, options: &PostgresOptions) -> Result<Found, OpenError> {
+    let failed = |error: tokio_postgres::Error| refusals::of_statement(&error, options);
+    let schema = options.schema.as_str();
     let tables = "SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace \
                   WHERE n.nspname = $1 AND c.relkind IN ('r', 'p', 'v', 'm', 'f')";
-    let rows = client.query(tables, &[&schema]).await.map_err(|error| no_answer(&error))?;
+    let rows = wire.ask(wire.client.query(tables, &[&schema])).await.map_err(failed)?;
     let names: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
     if names.is_empty() {
         return Ok(Found::Nothing);
@@ -122,10 +116,10 @@ async fn found(client: &Client, schema: &str) -> Result<Found, OpenError> {
         return Err(OpenError::Foreign(schema.to_owned()));
     }
     let layout = format!("SELECT layout FROM {schema}.keywright_layout");
-    let row = client.query_opt(&layout, &[]).await.map_err(|error| no_answer(&error))?;
+    let row = wire.ask(wire.client.query_opt(&layout, &[])).await.map_err(failed)?;
     match row.map(|row| row.get::<_, String>(0)) {
         Some(layout) if layout == LAYOUT => Ok(Found::Ours),
-        Some(layout) => Err(OpenError::OtherLayout(layout)),
+        Some(layout) => Err(OpenError::OtherLayout(layout, LAYOUT)),
         None => Err(OpenError::Foreign(schema.to_owned())),
     }
 }
@@ -186,8 +180,9 @@ fn creation(schema: &str) -> String {
 /// The prepared statements of one connection.
 pub(crate) struct Statements {
     pub(crate) snapshot: Statement,
-    pub(crate) snapshot_and_id: Statement,
+    pub(crate) begin_with: Statement,
     pub(crate) get: Statement,
+    pub(crate) get_many: Statement,
     pub(crate) forward: Statement,
     pub(crate) forward_to_end: Statement,
     pub(crate) backward: Statement,
@@ -201,11 +196,12 @@ pub(crate) struct Statements {
     pub(crate) read_log: Statement,
     pub(crate) trim_log: Statement,
     pub(crate) clear: Statement,
+    pub(crate) clear_to_end: Statement,
     pub(crate) sweep: Statement,
 }
 
 impl Statements {
-    pub(crate) async fn prepare(client: &Client, schema: &str) -> Result<Self, tokio_postgres::Error> {
+    pub(crate) async fn prepare(wire: &Wire, schema: &str) -> Result<Self, tokio_postgres::Error> {
         let rows = format!("{schema}.keywright_rows");
         // Rows up to the one that reaches a budget of bytes, and one more, which says that there are more.
         // Lengths of large values are known without reading them.
@@ -218,10 +214,23 @@ impl Statements {
                  ) AS ahead WHERE before IS NULL OR before < {bytes_max} ORDER BY key {order}"
             )
         };
+        // The inner statement is executed once, even if the planner knows nothing of the rows.
+        let clear = |bounds: &str, rows_max: &str| {
+            format!(
+                "UPDATE {rows} SET value = NULL, changed = pg_current_xact_id() WHERE key = ANY (ARRAY( \
+                 SELECT key FROM {rows} WHERE {bounds} AND value IS NOT NULL ORDER BY key LIMIT {rows_max} \
+                 FOR UPDATE))"
+            )
+        };
         let within = "key >= $1 AND key < $2";
         let texts = [
             "SELECT pg_current_snapshot()::text".to_owned(),
-            "SELECT pg_current_snapshot()::text, pg_current_xact_id()::text".to_owned(),
+            // One row without a key, if no key is found.
+            format!(
+                "SELECT key, value, pg_current_snapshot()::text, pg_current_xact_id()::text FROM (VALUES (0)) AS one \
+                 LEFT JOIN {rows} ON key = ANY($1) AND value IS NOT NULL"
+            ),
+            format!("SELECT value FROM {rows} WHERE key = $1 AND value IS NOT NULL"),
             format!("SELECT key, value FROM {rows} WHERE key = ANY($1) AND value IS NOT NULL"),
             scan(within, "ASC", "$3", "$4"),
             scan("key >= $1", "ASC", "$2", "$3"),
@@ -254,29 +263,27 @@ impl Statements {
             format!(
                 "DELETE FROM {schema}.keywright_log WHERE log = $1 AND shard = $2 AND (version, place) <= ($3, $4)"
             ),
-            format!(
-                "UPDATE {rows} SET value = NULL, changed = pg_current_xact_id() WHERE key IN ( \
-                 SELECT key FROM {rows} WHERE key >= $1 AND ($2::bytea IS NULL OR key < $2) \
-                 AND value IS NOT NULL ORDER BY key LIMIT $3 FOR UPDATE)"
-            ),
+            clear(within, "$3"),
+            clear("key >= $1", "$2"),
             // `age` counts transactions; a view of a running transaction is as old as its `backend_xmin`.
             // Transactions in other databases of the server see none of these rows.
             format!(
-                "DELETE FROM {rows} WHERE key IN (SELECT key FROM {rows} WHERE value IS NULL \
+                "DELETE FROM {rows} WHERE key = ANY (ARRAY(SELECT key FROM {rows} WHERE value IS NULL \
                  AND changed <= $2::text::xid8 AND age(changed::xid) > ( \
                  SELECT coalesce(max(age(backend_xmin)), 0) FROM pg_stat_activity WHERE datname = current_database()) \
-                 ORDER BY changed LIMIT $1 FOR UPDATE SKIP LOCKED) AND value IS NULL"
+                 ORDER BY changed LIMIT $1 FOR UPDATE SKIP LOCKED))"
             ),
         ];
-        let prepared = texts.iter().map(|text| client.prepare(text));
-        let prepared = futures_util::future::try_join_all(prepared).await?;
+        let prepared = texts.iter().map(|text| wire.client.prepare(text));
+        let prepared = wire.ask(futures_util::future::try_join_all(prepared)).await?;
         let mut prepared = prepared.into_iter();
         let mut next = || prepared.next().expect("every field has its text");
         // In the order of the texts.
         let statements = Self {
             snapshot: next(),
-            snapshot_and_id: next(),
+            begin_with: next(),
             get: next(),
+            get_many: next(),
             forward: next(),
             forward_to_end: next(),
             backward: next(),
@@ -290,6 +297,7 @@ impl Statements {
             read_log: next(),
             trim_log: next(),
             clear: next(),
+            clear_to_end: next(),
             sweep: next(),
         };
         assert!(prepared.next().is_none(), "every text has its field");

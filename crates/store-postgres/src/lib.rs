@@ -11,17 +11,25 @@
 mod connection;
 mod dial;
 mod fault;
+mod features;
+mod identity;
 mod layout;
 mod logs;
+mod open_error;
 mod options;
+mod outage;
 mod outcome;
+mod probe;
+mod refusals;
 mod store;
 mod tls;
 mod transaction;
 mod view;
+mod wire;
 
-pub use layout::OpenError;
+pub use open_error::OpenError;
 pub use options::{OptionsError, PostgresOptions};
+pub use outage::Outage;
 pub use store::PostgresStore;
 pub use transaction::PostgresTransaction;
 pub use view::PostgresView;

@@ -35,7 +35,7 @@ pub(crate) async fn read(pool: &Arc<Pool>, seen: &str, read: LogRead) -> Result<
     let connection = session.connection();
     let (log, shard) = columns(read.id);
     let place: [&(dyn ToSql + Sync); 2] = [&log, &shard];
-    let settling = connection.client.query_one(&connection.statements.settle, &place);
+    let settling = connection.wire.client.query_one(&connection.statements.settle, &place);
     session.answer(settling).await.map_err(|fault| fault.of_read())?;
     let mut entries: Vec<LogEntry> = Vec::new();
     let mut bytes = 0_usize;
@@ -45,7 +45,7 @@ pub(crate) async fn read(pool: &Arc<Pool>, seen: &str, read: LogRead) -> Result<
         let limit = i64::try_from(wanted).unwrap_or(i64::MAX);
         let budget = i64::try_from(read.bytes_max.saturating_sub(bytes)).unwrap_or(i64::MAX);
         let columns: [&(dyn ToSql + Sync); 7] = [&log, &shard, &after.0, &after.1, &seen, &limit, &budget];
-        let reading = connection.client.query(&connection.statements.read_log, &columns);
+        let reading = connection.wire.client.query(&connection.statements.read_log, &columns);
         let rows = session.answer(reading).await.map_err(|fault| fault.of_read())?;
         for row in &rows {
             let is_seen: bool = row.get(3);
@@ -72,10 +72,10 @@ pub(crate) async fn trim(pool: &Arc<Pool>, id: LogId, through: LogPosition) -> R
     let connection = session.connection();
     let (log, shard) = columns(id);
     let place: [&(dyn ToSql + Sync); 2] = [&log, &shard];
-    let settling = connection.client.query_one(&connection.statements.settle, &place);
+    let settling = connection.wire.client.query_one(&connection.statements.settle, &place);
     session.answer(settling).await.map_err(|fault| fault.of_read())?;
     let (version, place) = stored(through);
     let columns: [&(dyn ToSql + Sync); 4] = [&log, &shard, &version, &place];
-    let trimming = connection.client.execute(&connection.statements.trim_log, &columns);
+    let trimming = connection.wire.client.execute(&connection.statements.trim_log, &columns);
     session.answer(trimming).await.map(|_count| ()).map_err(|fault| fault.of_read())
 }

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use keywright_store::{
-    Capabilities, CommitVersion, KeyRange, LogId, LogPosition, Snapshot as _, Store, StoreError,
+    Capabilities, CommitVersion, FirstPage, KeyRange, LogId, LogPosition, Scan, Snapshot as _, Store,
+    StoreError,
 };
 use tokio::runtime::Handle;
 use tokio::time::Instant;
@@ -14,9 +15,10 @@ use tokio_postgres::types::ToSql;
 
 use crate::connection::{Pool, Unanswered};
 use crate::fault;
-use crate::layout::OpenError;
 use crate::logs;
+use crate::open_error::OpenError;
 use crate::options::PostgresOptions;
+use crate::outage::Outage;
 use crate::transaction::{CAPABILITIES, PostgresTransaction};
 use crate::view::{self, PostgresView};
 
@@ -45,6 +47,29 @@ impl PostgresStore {
     /// Questions that were sent to the server and waited for.
     pub fn round_trips(&self) -> u64 {
         self.pool.round_trips()
+    }
+
+    /// Why no session could be had of late; `None` while they are had.
+    pub fn outage(&self) -> Option<Outage> {
+        self.pool.outage()
+    }
+
+    /// The host and port of the server that takes writes, as the last connection showed.
+    pub fn primary(&self) -> String {
+        self.pool.primary()
+    }
+
+    /// The servers of the address to which a fail-over would not be followed, each with the reason. Asks
+    /// them, for a few seconds at most.
+    pub async fn unusable_servers(&self) -> Vec<String> {
+        self.pool.unusable().await
+    }
+
+    /// If the server allows fewer connections than this store may need: how many, and how many are needed.
+    pub fn connections_lacking(&self) -> Option<(usize, usize)> {
+        let allowed = usize::try_from(self.pool.allowed()?).ok()?;
+        let needed = self.options.connections_needed();
+        (allowed < needed).then_some((allowed, needed))
     }
 
     /// The address and settings with which it was opened.
@@ -83,7 +108,7 @@ async fn sweep(pool: &Arc<Pool>, up_to: CommitVersion) -> Result<u64, StoreError
     let connection = session.connection();
     let up_to = up_to.0.to_string();
     let columns: [&(dyn ToSql + Sync); 2] = [&PIECE_ROWS, &up_to];
-    let sweeping = connection.client.execute(&connection.statements.sweep, &columns);
+    let sweeping = connection.wire.client.execute(&connection.statements.sweep, &columns);
     session.answer(sweeping).await.map_err(|fault| fault.of_read())
 }
 
@@ -102,13 +127,19 @@ impl Store for PostgresStore {
     async fn begin(&self) -> Result<PostgresTransaction, StoreError> {
         let began = Instant::now();
         let (view, id, _no_values) = PostgresView::open_for_write(&self.pool, &[]).await?;
-        Ok(PostgresTransaction::new(view, id, began, &[]))
+        Ok(PostgresTransaction::new(view, id, began))
     }
 
     async fn get(&self, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
-        let session = self.pool.take().await?;
-        let keys: [&[u8]; 1] = [key];
-        Ok(view::rows(&session, &keys).await?.into_values().next())
+        view::get(&self.pool.take().await?, key).await
+    }
+
+    async fn get_many(&self, keys: &[Bytes]) -> Result<Vec<Option<Bytes>>, StoreError> {
+        view::get_many(&self.pool.take().await?, keys).await
+    }
+
+    async fn scan(&self, scan: &Scan) -> Result<FirstPage<PostgresView>, StoreError> {
+        view::first_page(&self.pool, scan).await
     }
 
     async fn begin_with(
@@ -117,7 +148,9 @@ impl Store for PostgresStore {
     ) -> Result<(PostgresTransaction, Vec<Option<Bytes>>), StoreError> {
         let began = Instant::now();
         let (view, id, values) = PostgresView::open_for_write(&self.pool, keys).await?;
-        Ok((PostgresTransaction::new(view, id, began, keys), values))
+        let mut txn = PostgresTransaction::new(view, id, began);
+        txn.protect_read(keys, &values);
+        Ok((txn, values))
     }
 
     async fn clear_range(&self, range: &KeyRange) -> Result<(), StoreError> {
@@ -127,9 +160,12 @@ impl Store for PostgresStore {
         let session = self.pool.take().await?;
         let connection = session.connection();
         let (start, end) = (range.start.as_ref(), range.end.as_deref());
+        let (statement, columns): (_, Vec<&(dyn ToSql + Sync)>) = match &end {
+            Some(end) => (&connection.statements.clear, vec![&start, end, &PIECE_ROWS]),
+            None => (&connection.statements.clear_to_end, vec![&start, &PIECE_ROWS]),
+        };
         loop {
-            let columns: [&(dyn ToSql + Sync); 3] = [&start, &end, &PIECE_ROWS];
-            let clearing = connection.client.execute(&connection.statements.clear, &columns);
+            let clearing = connection.wire.client.execute(statement, &columns);
             match session.answer(clearing).await {
                 Ok(0) => return Ok(()),
                 Ok(_more) => {}
@@ -146,25 +182,23 @@ impl Store for PostgresStore {
     /// The planner's estimate of the rows, times the mean size of some of them.
     async fn size_estimate_bytes(&self, range: &KeyRange) -> Result<u64, StoreError> {
         let rows = format!("{}.keywright_rows", self.options.schema);
-        let within = "key >= $1 AND ($2::bytea IS NULL OR key < $2) AND value IS NOT NULL";
+        let upper =
+            range.end.as_ref().map_or_else(String::new, |end| format!(" AND key < '\\x{}'", hex(end)));
+        let within = format!("key >= '\\x{}'{upper}", hex(&range.start));
         let sample = format!(
             "SELECT count(*), coalesce(sum(bytes), 0)::bigint FROM (SELECT octet_length(key) + octet_length(value) \
-             AS bytes FROM {rows} WHERE {within} LIMIT {SAMPLE_ROWS}) AS sampled"
+             AS bytes FROM {rows} WHERE {within} AND value IS NOT NULL LIMIT {SAMPLE_ROWS}) AS sampled"
         );
         let session = self.pool.take().await?;
-        let client = &session.connection().client;
-        let (start, end) = (range.start.as_ref(), range.end.as_deref());
-        let columns: [&(dyn ToSql + Sync); 2] = [&start, &end];
-        let sampled = session.answer(client.query_one(&sample, &columns)).await;
+        let client = &session.connection().wire.client;
+        let sampled = session.answer(client.query_one(&sample, &[])).await;
         let sampled = sampled.map_err(|fault| fault.of_read())?;
         let (count, bytes): (i64, i64) = (sampled.get(0), sampled.get(1));
         let (count, bytes) = (count.max(0).cast_unsigned(), bytes.max(0).cast_unsigned());
         if i64::try_from(count).unwrap_or(i64::MAX) < SAMPLE_ROWS {
             return Ok(bytes);
         }
-        let upper =
-            range.end.as_ref().map_or_else(String::new, |end| format!(" AND key < '\\x{}'", hex(end)));
-        let explain = format!("EXPLAIN SELECT FROM {rows} WHERE key >= '\\x{}'{upper}", hex(&range.start));
+        let explain = format!("EXPLAIN SELECT FROM {rows} WHERE {within}");
         let plan = session.answer(client.simple_query(&explain)).await.map_err(|fault| fault.of_read())?;
         let planned = plan.iter().find_map(|message| match message {
             tokio_postgres::SimpleQueryMessage::Row(row) => planned_rows(row.get(0)?),

@@ -1,8 +1,8 @@
 //! A transaction: a view, a buffer of writes, and one commit.
 //!
 //! The commit's statements and COMMIT are sent together. Keys that are protected and present are locked for
-//! reading, absent ones get a row without value: PostgreSQL then refuses the commit if another one changed
-//! them after the view, and lets no other change them before the end.
+//! reading, those that may be absent get a row without value: PostgreSQL then refuses the commit if another
+//! one changed them after the view, and lets no other change them before the end.
 
 use std::sync::Arc;
 
@@ -24,6 +24,7 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
     value_bytes_max: 16 * 1024 * 1024,
     transaction_bytes_max: 64 * 1024 * 1024,
     is_shared: true,
+    shares_protection: true,
 };
 
 /// A commit with more bytes may be sent in pieces. If its client is paused or cut off between two of them,
@@ -38,25 +39,35 @@ pub struct PostgresTransaction {
     id: CommitVersion,
     began: Instant,
     buffer: WriteBuffer,
+    /// Protected keys that the view has: their rows are there to be locked.
+    present: Vec<Bytes>,
 }
 
 impl PostgresTransaction {
-    pub(crate) fn new(view: PostgresView, id: CommitVersion, began: Instant, protected: &[Bytes]) -> Self {
-        let mut buffer = WriteBuffer::new(CAPABILITIES);
-        protected.iter().cloned().for_each(|key| buffer.protect(key));
-        Self { view, id, began, buffer }
+    pub(crate) fn new(view: PostgresView, id: CommitVersion, began: Instant) -> Self {
+        Self { view, id, began, buffer: WriteBuffer::new(CAPABILITIES), present: Vec::new() }
+    }
+
+    /// Protects keys whose values in the view are these.
+    pub(crate) fn protect_read(&mut self, keys: &[Bytes], values: &[Option<Bytes>]) {
+        let present = keys.iter().zip(values).filter(|(_, value)| value.is_some());
+        self.present.extend(present.map(|(key, _)| key.clone()));
+        keys.iter().cloned().for_each(|key| self.buffer.protect(key));
     }
 
     async fn send(mut self) -> Result<CommitVersion, CommitError> {
         let guarded: Vec<&[u8]> = self.buffer.guarded().map(AsRef::as_ref).collect();
+        let maybe_absent = self.buffer.guarded().filter(|key| !self.present.contains(key));
+        let maybe_absent: Vec<&[u8]> = maybe_absent.map(AsRef::as_ref).collect();
         let (keys, values): (Vec<&[u8]>, Vec<Option<&[u8]>>) =
             self.buffer.writes().map(|(key, value)| (key.as_ref(), value.map(AsRef::as_ref))).unzip();
         let appends = Appends::of(self.buffer.appends());
         let connection = self.view.session.connection();
-        let (client, statements) = (&connection.client, &connection.statements);
+        let (client, statements) = (&connection.wire.client, &connection.statements);
         let sizes = keys.iter().zip(&values).map(|(key, value)| key.len() + value.map_or(0, <[u8]>::len));
         let is_large = sizes.sum::<usize>() > AT_ONCE_BYTES;
         let guarding: [&(dyn ToSql + Sync); 1] = [&guarded];
+        let placing: [&(dyn ToSql + Sync); 1] = [&maybe_absent];
         let writing: [&(dyn ToSql + Sync); 2] = [&keys, &values];
         let appending: [&(dyn ToSql + Sync); 4] =
             [&appends.logs, &appends.shards, &appends.places, &appends.entries];
@@ -65,18 +76,27 @@ impl PostgresTransaction {
             let (bound, guard, absent, write, append, commit) = futures_util::join!(
                 optional(is_large, client.batch_execute(BOUND)),
                 optional(!guarded.is_empty(), client.query(&statements.guard, &guarding)),
-                optional(!guarded.is_empty(), client.execute(&statements.guard_absent, &guarding)),
+                optional(!maybe_absent.is_empty(), client.execute(&statements.guard_absent, &placing)),
                 optional(!keys.is_empty(), client.execute(&statements.write, &writing)),
                 optional(!self.buffer.appends().is_empty(), client.execute(&statements.append, &appending)),
                 client.batch_execute("COMMIT"),
             );
             bound.and(guard).and(absent).and(write).and(append).and(commit)
         };
-        let ended = self.view.session.answer(Box::pin(asked)).await.err();
-        let ended = ended.map(|unanswered| match unanswered {
-            Unanswered::Error(error) => fault::of_commit(&error),
-            Unanswered::Silence => CommitError::Unknown,
-        });
+        let (server, warned) = (connection.identity.clone(), connection.wire.warnings());
+        let answered = self.view.session.answer(Box::pin(asked)).await;
+        let is_warned = connection.wire.warnings() != warned;
+        let ended = match answered {
+            Ok(()) if !is_warned => None,
+            // Of a commit PostgreSQL warns that it did not wait for the synchronous standby.
+            Ok(()) => {
+                self.view.session.in_transaction = false;
+                self.view.session.pool.doubt();
+                Some(CommitError::Unknown)
+            }
+            Err(Unanswered::Error(error)) => Some(fault::of_commit(&error)),
+            Err(Unanswered::Silence) => Some(CommitError::Unknown),
+        };
         match ended {
             None => {
                 self.view.session.in_transaction = false;
@@ -87,7 +107,7 @@ impl PostgresTransaction {
                 let (id, began) = (self.id, self.began);
                 // Its place in the pool is needed to ask.
                 drop(self);
-                outcome::of(&pool, id, began).await
+                outcome::of(&pool, id, began, server).await
             }
             Some(error) => Err(error),
         }
@@ -140,8 +160,9 @@ impl Snapshot for PostgresTransaction {
 
 impl Transaction for PostgresTransaction {
     async fn get_for_write(&mut self, keys: &[Bytes]) -> Result<Vec<Option<Bytes>>, StoreError> {
-        keys.iter().cloned().for_each(|key| self.buffer.protect(key));
-        self.view.get_many(keys).await
+        let values = self.view.get_many(keys).await?;
+        self.protect_read(keys, &values);
+        Ok(values)
     }
 
     fn protect(&mut self, key: &[u8]) {

@@ -5,19 +5,22 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use keywright_store::{
-    CommitVersion, Direction, Entry, LogEntry, LogRead, Scan, ScanPage, Snapshot, StoreError,
+    CommitVersion, Direction, Entry, FirstPage, LogEntry, LogRead, Scan, ScanPage, Snapshot, StoreError,
 };
 use tokio_postgres::types::ToSql;
-use tokio_postgres::{Row, Statement};
+use tokio_postgres::{Error, Row};
 
-use crate::connection::{Pool, Session};
-use crate::layout::Statements;
+use crate::connection::{Connection, Pool, Session};
 use crate::logs;
 
 /// Rows of one fetch. A scan fetches more until its budget is used.
-const FETCH_ROWS_MAX: usize = 1_000;
-/// Rows of the first fetch: most scans end within them.
+const FETCH_ROWS_MAX: usize = 4_000;
+/// Rows of the first fetch in a view: most scans end within them.
 const FETCH_ROWS_FIRST: usize = 64;
+/// Rows of a scan that needs no view. More are read once again in a view.
+const FETCH_ROWS_ALONE: usize = 256;
+/// So few keys are compared one by one.
+const FEW_KEYS: usize = 8;
 
 /// A consistent, read-only view.
 pub struct PostgresView {
@@ -29,7 +32,8 @@ pub struct PostgresView {
 
 impl PostgresView {
     pub(crate) async fn open(pool: &Arc<Pool>) -> Result<Self, StoreError> {
-        Self::begin(pool, |statements| &statements.snapshot, &[]).await.map(|(view, _, _)| view)
+        let session = pool.take().await?;
+        Self::begin(session, None).await.map(|(view, _no_rows)| view)
     }
 
     /// A view whose transaction has its id already: the id tells how a commit ended whose answer is lost.
@@ -38,85 +42,235 @@ impl PostgresView {
         pool: &Arc<Pool>,
         keys: &[Bytes],
     ) -> Result<(Self, CommitVersion, Vec<Option<Bytes>>), StoreError> {
-        let (view, answer, values) =
-            Self::begin(pool, |statements| &statements.snapshot_and_id, keys).await?;
-        let id: &str = answer.get(1);
+        let mut session = pool.take().await?;
+        session.in_transaction = true;
+        let wanted: Vec<&[u8]> = keys.iter().map(AsRef::as_ref).collect();
+        let wanted: [&(dyn ToSql + Sync); 1] = [&wanted];
+        let Connection { wire, statements, .. } = session.connection();
+        // Sent in this order, without waiting for each other.
+        let asked = async {
+            let (begun, rows) = futures_util::join!(
+                wire.client.batch_execute(BEGIN),
+                wire.client.query(&statements.begin_with, &wanted),
+            );
+            begun.and(rows)
+        };
+        let rows = session.answer(asked).await.map_err(|fault| fault.of_read())?;
+        let first = rows.first().ok_or_else(|| StoreError::Corrupt("PostgreSQL: no id came".to_owned()))?;
+        let id: &str = first.get(3);
         let id = id.parse().map_err(|_| StoreError::Corrupt(format!("PostgreSQL: `{id}` is no id")))?;
+        let values = in_order(keys, &rows);
+        let view = Self::new(session, first.get(2))?;
         Ok((view, CommitVersion(id), values))
     }
 
-    /// Begins the transaction and reads these keys in one round trip.
+    /// Begins the transaction, with the first fetch of a scan if there is one, in one round trip.
     async fn begin(
-        pool: &Arc<Pool>,
-        first: impl Fn(&Statements) -> &Statement,
-        keys: &[Bytes],
-    ) -> Result<(Self, Row, Vec<Option<Bytes>>), StoreError> {
-        let mut session = pool.take().await?;
+        mut session: Session,
+        first: Option<(&Filling<'_>, usize)>,
+    ) -> Result<(Self, Vec<Row>), StoreError> {
         session.in_transaction = true;
         let connection = session.connection();
-        let wanted: Vec<&[u8]> = keys.iter().map(AsRef::as_ref).collect();
-        let wanted_values: [&(dyn ToSql + Sync); 1] = [&wanted];
+        let fetching = async {
+            match first {
+                Some((filling, wanted)) => fetch(connection, filling, wanted).await,
+                None => Ok(Vec::new()),
+            }
+        };
         // Sent in this order, without waiting for each other.
         let asked = async {
-            let (begun, answer, found) = futures_util::join!(
-                connection.client.batch_execute("BEGIN ISOLATION LEVEL REPEATABLE READ"),
-                connection.client.query_one(first(&connection.statements), &[]),
-                optional(
-                    !keys.is_empty(),
-                    connection.client.query(&connection.statements.get, &wanted_values)
-                ),
+            let (begun, seen, rows) = futures_util::join!(
+                connection.wire.client.batch_execute(BEGIN),
+                connection.wire.client.query_one(&connection.statements.snapshot, &[]),
+                fetching,
             );
             begun?;
-            Ok((answer?, found?))
+            Ok((seen?, rows?))
         };
-        let (answer, found) = session.answer(asked).await.map_err(|fault| fault.of_read())?;
-        let values = in_order(keys, &by_key(&found.unwrap_or_default()));
-        let seen: String = answer.get(0);
-        let unclear = || StoreError::Corrupt(format!("PostgreSQL: `{seen}` is no snapshot"));
+        let (seen, rows) = session.answer(asked).await.map_err(|fault| fault.of_read())?;
+        Ok((Self::new(session, seen.get(0))?, rows))
+    }
+
+    fn new(session: Session, seen: &str) -> Result<Self, StoreError> {
         // The first id that was not assigned yet.
-        let next: u64 = seen.split(':').nth(1).and_then(|id| id.parse().ok()).ok_or_else(unclear)?;
+        let next = seen.split(':').nth(1).and_then(|id| id.parse::<u64>().ok());
+        let next = next.ok_or_else(|| StoreError::Corrupt(format!("PostgreSQL: `{seen}` is no snapshot")))?;
         let version = CommitVersion(next.saturating_sub(1));
-        Ok((Self { session, seen, version }, answer, values))
+        Ok(Self { session, seen: seen.to_owned(), version })
     }
 
-    /// One fetch of a scan, which begins at `from` (inclusive forward, exclusive backward). It ends after the
-    /// row that follows the one that reaches the budget of bytes.
-    async fn fetch(
-        &self,
-        from: &[u8],
-        to: Option<&[u8]>,
-        direction: Direction,
-        (rows_max, bytes_max): (usize, usize),
-    ) -> Result<Vec<Entry>, StoreError> {
-        let connection = self.session.connection();
-        let limit = i64::try_from(rows_max).unwrap_or(i64::MAX);
-        let budget = i64::try_from(bytes_max).unwrap_or(i64::MAX);
-        let statements = &connection.statements;
-        let (statement, bounded): (_, Vec<&(dyn ToSql + Sync)>) = match (direction, &to) {
-            (Direction::Forward, Some(to)) => (&statements.forward, vec![&from, to, &limit, &budget]),
-            (Direction::Forward, None) => (&statements.forward_to_end, vec![&from, &limit, &budget]),
-            (Direction::Backward, Some(to)) => (&statements.backward, vec![&from, to, &limit, &budget]),
-            (Direction::Backward, None) => (&statements.backward_from_end, vec![&from, &limit, &budget]),
-        };
-        let rows = self.session.answer(connection.client.query(statement, &bounded)).await;
-        let rows = rows.map_err(|fault| fault.of_read())?;
-        Ok(rows.iter().map(|row| Entry { key: owned(row.get(0)), value: owned(row.get(1)) }).collect())
+    /// Scans until the page is complete.
+    async fn fill(&self, mut filling: Filling<'_>, mut wanted: usize) -> Result<ScanPage, StoreError> {
+        loop {
+            let rows = self.session.answer(fetch(self.session.connection(), &filling, wanted)).await;
+            let rows = rows.map_err(|fault| fault.of_read())?;
+            match filling.take(&rows, wanted) {
+                Filled::Complete(page) => return Ok(page),
+                Filled::Open(open) => {
+                    wanted = open.rows_next();
+                    filling = open;
+                }
+            }
+        }
     }
 }
 
-/// The values of the keys that are present.
-pub(crate) async fn rows(session: &Session, keys: &[&[u8]]) -> Result<HashMap<Bytes, Bytes>, StoreError> {
+const BEGIN: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ";
+
+/// The values of the keys that are present, at this moment.
+pub(crate) async fn get_many(session: &Session, keys: &[Bytes]) -> Result<Vec<Option<Bytes>>, StoreError> {
+    if keys.is_empty() {
+        return Ok(Vec::new());
+    }
+    if let [key] = keys {
+        return Ok(vec![get(session, key).await?]);
+    }
+    let wanted: Vec<&[u8]> = keys.iter().map(AsRef::as_ref).collect();
+    let wanted: [&(dyn ToSql + Sync); 1] = [&wanted];
     let connection = session.connection();
-    let found = session.answer(connection.client.query(&connection.statements.get, &[&keys])).await;
-    Ok(by_key(&found.map_err(|fault| fault.of_read())?))
+    let found = session.answer(connection.wire.client.query(&connection.statements.get_many, &wanted)).await;
+    Ok(in_order(keys, &found.map_err(|fault| fault.of_read())?))
 }
 
-fn by_key(rows: &[Row]) -> HashMap<Bytes, Bytes> {
-    rows.iter().map(|row| (owned(row.get(0)), owned(row.get(1)))).collect()
+/// The value of a key at this moment.
+pub(crate) async fn get(session: &Session, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
+    let wanted: [&(dyn ToSql + Sync); 1] = [&key];
+    let connection = session.connection();
+    let found = session.answer(connection.wire.client.query_opt(&connection.statements.get, &wanted)).await;
+    Ok(found.map_err(|fault| fault.of_read())?.map(|row| owned(row.get(0))))
 }
 
-fn in_order(keys: &[Bytes], found: &HashMap<Bytes, Bytes>) -> Vec<Option<Bytes>> {
-    keys.iter().map(|key| found.get(key).cloned()).collect()
+/// One page of the newest rows. One statement sees one version, so a page that it answers needs no
+/// transaction.
+pub(crate) async fn first_page(pool: &Arc<Pool>, scan: &Scan) -> Result<FirstPage<PostgresView>, StoreError> {
+    let filling = Filling::new(scan);
+    if scan.range.is_empty() {
+        return Ok(FirstPage { page: filling.page, view: None });
+    }
+    let session = pool.take().await?;
+    let wanted = filling.rows_left().min(FETCH_ROWS_ALONE);
+    let rows = session.answer(fetch(session.connection(), &filling, wanted)).await;
+    let rows = match filling.take(&rows.map_err(|fault| fault.of_read())?, wanted) {
+        Filled::Complete(page) => return Ok(FirstPage { page, view: None }),
+        Filled::Open(open) => open.page.entries.len().saturating_add(open.rows_next()),
+    };
+    // Rare, and large as a future.
+    Box::pin(page_with_view(session, scan, rows.min(FETCH_ROWS_MAX))).await
+}
+
+/// One page of the newest rows with the view that it is of. Its first fetch is of so many rows.
+async fn page_with_view(
+    session: Session,
+    scan: &Scan,
+    wanted: usize,
+) -> Result<FirstPage<PostgresView>, StoreError> {
+    let filling = Filling::new(scan);
+    let (view, rows) = PostgresView::begin(session, Some((&filling, wanted))).await?;
+    let page = match filling.take(&rows, wanted) {
+        Filled::Complete(page) => page,
+        Filled::Open(open) => {
+            let wanted = open.rows_next();
+            view.fill(open, wanted).await?
+        }
+    };
+    Ok(FirstPage { page, view: Some(view) })
+}
+
+/// A page under construction, and the range that is left of its scan.
+struct Filling<'s> {
+    scan: &'s Scan,
+    page: ScanPage,
+    bytes: usize,
+    from: Bytes,
+    to: Option<Bytes>,
+}
+
+enum Filled<'s> {
+    Complete(ScanPage),
+    Open(Filling<'s>),
+}
+
+impl<'s> Filling<'s> {
+    fn new(scan: &'s Scan) -> Self {
+        let (from, to) = (scan.range.start.clone(), scan.range.end.clone());
+        Self { scan, page: ScanPage::with_room(scan), bytes: 0, from, to }
+    }
+
+    /// Rows that complete the page: one more than it may hold says whether there are more.
+    fn rows_left(&self) -> usize {
+        self.scan.rows_max.max(1).saturating_sub(self.page.entries.len()).saturating_add(1)
+    }
+
+    fn bytes_left(&self) -> usize {
+        self.scan.bytes_max.saturating_sub(self.bytes)
+    }
+
+    /// Rows of the next fetch, which should complete the page, going by the rows before it.
+    fn rows_next(&self) -> usize {
+        let mean = self.bytes / self.page.entries.len().max(1) + 1;
+        let expected = (self.bytes_left() / mean).saturating_add(self.page.entries.len());
+        self.rows_left().min(expected.clamp(FETCH_ROWS_FIRST, FETCH_ROWS_MAX))
+    }
+
+    /// Adds the rows of a fetch that was to return so many.
+    fn take(mut self, rows: &[Row], wanted: usize) -> Filled<'s> {
+        assert!(rows.len() <= wanted, "a fetch returns no more rows than it was to");
+        let rows_max = self.scan.rows_max.max(1);
+        for row in rows {
+            let is_full = self.page.entries.len() >= rows_max || self.bytes >= self.scan.bytes_max;
+            if is_full && !self.page.entries.is_empty() {
+                self.page.more = true;
+                break;
+            }
+            let entry = Entry { key: owned(row.get(0)), value: owned(row.get(1)) };
+            self.bytes = self.bytes.saturating_add(entry.key.len()).saturating_add(entry.value.len());
+            self.page.entries.push(entry);
+        }
+        if self.page.more || rows.len() < wanted {
+            self.page.assert_answers(self.scan);
+            return Filled::Complete(self.page);
+        }
+        if let Some(last) = self.page.entries.last() {
+            match self.scan.direction {
+                Direction::Forward => self.from = [last.key.as_ref(), &[0]].concat().into(),
+                Direction::Backward => self.to = Some(last.key.clone()),
+            }
+        }
+        Filled::Open(self)
+    }
+}
+
+/// One fetch of a scan. It ends after the row that follows the one that reaches the budget of bytes.
+async fn fetch(connection: &Connection, filling: &Filling<'_>, rows_max: usize) -> Result<Vec<Row>, Error> {
+    let limit = i64::try_from(rows_max).unwrap_or(i64::MAX);
+    let budget = i64::try_from(filling.bytes_left()).unwrap_or(i64::MAX);
+    let from = filling.from.as_ref();
+    let to = filling.to.as_deref();
+    let statements = &connection.statements;
+    let (statement, bounded): (_, Vec<&(dyn ToSql + Sync)>) = match (filling.scan.direction, &to) {
+        (Direction::Forward, Some(to)) => (&statements.forward, vec![&from, to, &limit, &budget]),
+        (Direction::Forward, None) => (&statements.forward_to_end, vec![&from, &limit, &budget]),
+        (Direction::Backward, Some(to)) => (&statements.backward, vec![&from, to, &limit, &budget]),
+        (Direction::Backward, None) => (&statements.backward_from_end, vec![&from, &limit, &budget]),
+    };
+    connection.wire.client.query(statement, &bounded).await
+}
+
+/// The value of each key, from rows that begin with a key and its value. Rows without a key say nothing.
+fn in_order(keys: &[Bytes], rows: &[Row]) -> Vec<Option<Bytes>> {
+    let found = rows.iter().filter_map(|row| row.get::<_, Option<&[u8]>>(0).map(|key| (key, row)));
+    if keys.len() > FEW_KEYS {
+        let found: HashMap<&[u8], Bytes> = found.map(|(key, row)| (key, owned(row.get(1)))).collect();
+        return keys.iter().map(|key| found.get(key.as_ref()).cloned()).collect();
+    }
+    assert!(rows.len() <= keys.len().max(1), "each key has one row");
+    let mut values = vec![None; keys.len()];
+    for (found, row) in found {
+        let value = owned(row.get(1));
+        let places = keys.iter().zip(&mut values).filter(|(key, _)| key.as_ref() == found);
+        places.for_each(|(_, place)| *place = Some(value.clone()));
+    }
+    values
 }
 
 fn owned(bytes: &[u8]) -> Bytes {
@@ -129,54 +283,20 @@ impl Snapshot for PostgresView {
     }
 
     async fn get(&self, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
-        let keys: [&[u8]; 1] = [key];
-        Ok(rows(&self.session, &keys).await?.into_values().next())
+        get(&self.session, key).await
     }
 
     async fn get_many(&self, keys: &[Bytes]) -> Result<Vec<Option<Bytes>>, StoreError> {
-        if keys.is_empty() {
-            return Ok(Vec::new());
-        }
-        let wanted: Vec<&[u8]> = keys.iter().map(AsRef::as_ref).collect();
-        Ok(in_order(keys, &rows(&self.session, &wanted).await?))
+        get_many(&self.session, keys).await
     }
 
     async fn scan(&self, scan: &Scan) -> Result<ScanPage, StoreError> {
-        let mut page = ScanPage::with_room(scan);
+        let filling = Filling::new(scan);
         if scan.range.is_empty() {
-            return Ok(page);
+            return Ok(filling.page);
         }
-        let rows_max = scan.rows_max.max(1);
-        let (mut from, mut to) = (scan.range.start.clone(), scan.range.end.clone());
-        let mut bytes = 0_usize;
-        let mut fetch_rows = FETCH_ROWS_FIRST;
-        loop {
-            // One row more than the page may hold says whether there are more.
-            let wanted = rows_max.saturating_sub(page.entries.len()).saturating_add(1).min(fetch_rows);
-            let left = scan.bytes_max.saturating_sub(bytes);
-            let rows = self.fetch(&from, to.as_deref(), scan.direction, (wanted, left)).await?;
-            let ended = rows.len() < wanted;
-            for row in rows {
-                if page.entries.len() >= rows_max || (bytes >= scan.bytes_max && !page.entries.is_empty()) {
-                    page.more = true;
-                    page.assert_answers(scan);
-                    return Ok(page);
-                }
-                bytes = bytes.saturating_add(row.key.len()).saturating_add(row.value.len());
-                page.entries.push(row);
-            }
-            if ended {
-                page.assert_answers(scan);
-                return Ok(page);
-            }
-            if let Some(last) = page.entries.last() {
-                match scan.direction {
-                    Direction::Forward => from = [last.key.as_ref(), &[0]].concat().into(),
-                    Direction::Backward => to = Some(last.key.clone()),
-                }
-            }
-            fetch_rows = FETCH_ROWS_MAX;
-        }
+        let wanted = filling.rows_left().min(FETCH_ROWS_FIRST);
+        self.fill(filling, wanted).await
     }
 
     async fn read_log(&self, read: LogRead) -> Result<Vec<LogEntry>, StoreError> {

@@ -28,6 +28,31 @@ pub(crate) fn of_commit(error: &Error) -> CommitError {
     }
 }
 
+/// Whether the connection to PD or a node is at fault, rather than a key or a region.
+pub(crate) fn is_lost(error: &Error) -> bool {
+    match error {
+        Error::Grpc(_)
+        | Error::GrpcAPI(_)
+        | Error::Io(_)
+        | Error::Channel(_)
+        | Error::Canceled(_)
+        | Error::InternalError { .. }
+        | Error::StringError(_) => true,
+        Error::ExtractedErrors(errors) => errors.iter().any(is_lost),
+        _ => false,
+    }
+}
+
+/// Whether a lock is in the way that the client cannot resolve.
+pub(crate) fn is_lock(error: &Error) -> bool {
+    match error {
+        Error::ResolveLockError(_) | Error::TxnNotFound(_) => true,
+        Error::KeyError(error) => error.txn_not_found.is_some() || error.locked.is_some(),
+        Error::ExtractedErrors(errors) | Error::MultipleKeyErrors(errors) => errors.iter().any(is_lock),
+        _ => false,
+    }
+}
+
 /// What TiKV says, on one line.
 pub(crate) fn text(error: &Error) -> String {
     const TEXT_CHARS_MAX: usize = 300;

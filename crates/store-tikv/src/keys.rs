@@ -18,6 +18,9 @@ const HEAD: u8 = 4;
 /// No key of the installation is as great.
 const END: u8 = u8::MAX;
 
+/// A half-open range of keys in TiKV; an empty end is after all keys.
+pub(crate) type Span = (Vec<u8>, Vec<u8>);
+
 /// Where an entry is in the inbox of its shard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Origin {
@@ -41,7 +44,7 @@ impl Keys {
         [self.prefix.as_ref(), &[kind], rest].concat()
     }
 
-    pub(crate) fn everything(&self) -> (Vec<u8>, Vec<u8>) {
+    pub(crate) fn everything(&self) -> Span {
         (self.prefix.to_vec(), self.key(END, &[]))
     }
 
@@ -53,7 +56,7 @@ impl Keys {
         self.key(ROW, key)
     }
 
-    pub(crate) fn rows(&self, range: &KeyRange) -> (Vec<u8>, Vec<u8>) {
+    pub(crate) fn rows(&self, range: &KeyRange) -> Span {
         let end = range.end.as_ref().map_or_else(|| self.key(ROW + 1, &[]), |end| self.row(end));
         (self.row(&range.start), end)
     }
@@ -74,7 +77,7 @@ impl Keys {
         self.key(INBOX, &rest)
     }
 
-    pub(crate) fn inbox_of(&self, id: LogId) -> (Vec<u8>, Vec<u8>) {
+    pub(crate) fn inbox_of(&self, id: LogId) -> Span {
         let last = Origin { start: u64::MAX, place: u32::MAX };
         (self.key(INBOX, &shard(id)), after(self.inbox(id, last)))
     }
@@ -87,12 +90,7 @@ impl Keys {
     }
 
     /// The entries after a position, up to and including another one.
-    pub(crate) fn log_between(
-        &self,
-        id: LogId,
-        from: Option<LogPosition>,
-        through: LogPosition,
-    ) -> (Vec<u8>, Vec<u8>) {
+    pub(crate) fn log_between(&self, id: LogId, from: Option<LogPosition>, through: LogPosition) -> Span {
         let start = from.map_or_else(|| self.key(LOG, &shard(id)), |from| after(self.log(id, from)));
         (start, after(self.log(id, through)))
     }

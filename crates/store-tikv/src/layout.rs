@@ -3,7 +3,9 @@
 use bytes::Bytes;
 use keywright_store::{CommitError, StoreError};
 
+use crate::cluster::CallError;
 use crate::link::Link;
+use crate::versions;
 
 /// The version of the layout of `keys`.
 const LAYOUT: &str = "keywright rows 1";
@@ -19,6 +21,8 @@ pub enum OpenError {
     Foreign(String),
     /// The rows were written by another version of Keywright.
     OtherLayout(String),
+    /// TiDB removes old versions in the cluster, and PD cannot be told which ones are needed here.
+    Tidb(String),
 }
 
 impl std::fmt::Display for OpenError {
@@ -37,6 +41,11 @@ impl std::fmt::Display for OpenError {
                 "the prefix has the layout `{found}`, this Keywright needs `{LAYOUT}`: \
                  use the version that wrote it, or another prefix with tikv://PD/PREFIX"
             ),
+            Self::Tidb(text) => write!(
+                formatter,
+                "TiDB uses the cluster, and PD does not take a safe point of Keywright's ({text}): \
+                 use a cluster without TiDB, or a PD that has UpdateServiceGCSafePoint"
+            ),
         }
     }
 }
@@ -47,6 +56,21 @@ fn no_answer(error: &StoreError) -> OpenError {
     match error {
         StoreError::Io(text) => OpenError::Unreachable(text.clone()),
         other => OpenError::Unreachable(other.to_string()),
+    }
+}
+
+/// Makes sure that TiDB leaves the versions that views need.
+pub(crate) async fn claim_versions(link: &Link, prefix: &str) -> Result<(), OpenError> {
+    if versions::has_tidb(link).await.map_err(|error| no_answer(&error))? {
+        versions::register(link, prefix).await.map_err(of_registration)?;
+    }
+    Ok(())
+}
+
+fn of_registration(error: CallError) -> OpenError {
+    match error {
+        CallError::Unknown(text) => OpenError::Tidb(text),
+        CallError::Failed(text) => OpenError::Unreachable(format!("TiKV: {text}")),
     }
 }
 
@@ -78,4 +102,17 @@ pub(crate) async fn prepare(link: &Link, prefix: &str) -> Result<(), OpenError> 
         }
     }
     Err(OpenError::Unreachable("TiKV: the layout row could not be written".to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_pd_that_does_not_know_the_call_is_refused_for_tidb() {
+        let refused = of_registration(CallError::Unknown("unknown method".to_owned()));
+        assert!(refused.to_string().contains("use a cluster without TiDB"), "{refused}");
+        let late = of_registration(CallError::Failed("no answer".to_owned()));
+        assert_eq!(late, OpenError::Unreachable("TiKV: no answer".to_owned()));
+    }
 }

@@ -7,16 +7,22 @@
 //!
 //! It does not know tables, items or DynamoDB.
 //!
-//! Layers: options, fault, keys < link < layout, logs < view < transaction < store
+//! Layers: options, fault, keys, protocol < cluster < locks < outcome < link < versions < layout, logs < view
+//! < transaction < store
 
+mod cluster;
 mod fault;
 mod keys;
 mod layout;
 mod link;
+mod locks;
 mod logs;
 mod options;
+mod outcome;
+mod protocol;
 mod store;
 mod transaction;
+mod versions;
 mod view;
 
 pub use layout::OpenError;

@@ -1,10 +1,13 @@
 //! The address of a store: PD's addresses, the prefix of its rows, and the files for TLS.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// The prefix if none is named.
 const PREFIX: &str = "keywright";
 const PREFIX_BYTES_MAX: usize = 64;
+/// How long old versions of rows are kept.
+const RETENTION: Duration = Duration::from_mins(10);
 
 /// The address and settings of a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,6 +16,7 @@ pub struct TikvOptions {
     pub(crate) pds: Vec<String>,
     pub(crate) prefix: String,
     pub(crate) tls: Option<Tls>,
+    pub(crate) retention: Duration,
 }
 
 /// The files with which TiKV and this client know each other.
@@ -74,7 +78,14 @@ impl TikvOptions {
             (Some(ca), Some(certificate), Some(key)) => Some(Tls { ca, certificate, key }),
             _ => return Err(wrong("ca, cert and key go together")),
         };
-        Ok(Self { pds, prefix: prefix.to_owned(), tls })
+        Ok(Self { pds, prefix: prefix.to_owned(), tls, retention: RETENTION })
+    }
+
+    /// Keeps old versions of rows for another time than ten minutes. Views and transactions live half as
+    /// long. All processes over one cluster must keep them equally long.
+    #[must_use]
+    pub fn keeping(self, retention: Duration) -> Self {
+        Self { retention, ..self }
     }
 }
 

@@ -1,17 +1,20 @@
 //! The store: opens views and transactions, clears ranges, and estimates sizes.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use keywright_store::{
     Capabilities, Direction, KeyRange, LogId, LogPosition, Scan, ScanPage, Snapshot as _, Store, StoreError,
 };
 use tokio::runtime::Handle;
+use tokio::sync::Mutex;
 
 use crate::layout::{self, OpenError};
 use crate::link::Link;
 use crate::logs;
 use crate::options::TikvOptions;
 use crate::transaction::{CAPABILITIES, TikvTransaction};
+use crate::versions;
 use crate::view::TikvView;
 
 /// Rows of which a size is estimated.
@@ -22,14 +25,16 @@ const SAMPLE_ROWS: usize = 1_000;
 pub struct TikvStore {
     link: Arc<Link>,
     options: Arc<TikvOptions>,
+    upkeep: Arc<Mutex<Option<versions::Round>>>,
 }
 
 impl TikvStore {
     /// Opens the store; an empty prefix gets the layout row. Requests run as tasks of this runtime.
     pub async fn open(options: TikvOptions, runtime: Handle) -> Result<Self, OpenError> {
         let link = Link::open(&options, runtime).await.map_err(OpenError::Unreachable)?;
+        layout::claim_versions(&link, &options.prefix).await?;
         layout::prepare(&link, &options.prefix).await?;
-        Ok(Self { link: Arc::new(link), options: Arc::new(options) })
+        Ok(Self { link: Arc::new(link), options: Arc::new(options), upkeep: Arc::default() })
     }
 
     /// Questions that were sent to PD and TiKV and waited for; those that the client repeats count once.
@@ -68,6 +73,11 @@ impl Store for TikvStore {
 
     async fn trim_log(&self, id: LogId, through: LogPosition) -> Result<(), StoreError> {
         logs::trim(&self.link, id, through).await
+    }
+
+    async fn tend(&self) -> Result<Option<Duration>, StoreError> {
+        let (link, prefix) = (Arc::clone(&self.link), self.options.prefix.clone());
+        self.link.run(versions::tend(link, prefix, Arc::clone(&self.upkeep))).await.map(Some)
     }
 
     /// The size of the first rows, times how often their part of the keys fits into that of all rows.

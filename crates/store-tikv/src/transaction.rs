@@ -8,6 +8,7 @@ use keywright_store::{
     Transaction, WriteBuffer,
 };
 use tikv_client::TimestampExt as _;
+use tokio::time::Instant;
 
 use crate::keys::Origin;
 use crate::link::Link;
@@ -19,6 +20,7 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
     value_bytes_max: 4 * 1024 * 1024,
     transaction_bytes_max: 64 * 1024 * 1024,
     is_shared: true,
+    shares_protection: false,
 };
 
 /// A view to which writes are buffered.
@@ -30,8 +32,10 @@ pub struct TikvTransaction {
 
 impl TikvTransaction {
     pub(crate) async fn begin(link: &Arc<Link>) -> Result<Self, StoreError> {
+        let began = Instant::now();
         let transaction = link.begin().await?;
-        let view = TikvView { link: Arc::clone(link), at: transaction.start_timestamp().version() };
+        let at = transaction.start_timestamp().version();
+        let view = TikvView { link: Arc::clone(link), at, began };
         Ok(Self { view, transaction, buffer: WriteBuffer::new(CAPABILITIES) })
     }
 }
@@ -84,6 +88,10 @@ impl Transaction for TikvTransaction {
         self.buffer.check()?;
         if self.buffer.is_empty() {
             return Ok(self.view.version());
+        }
+        if self.view.is_outdated() {
+            // The commits with which it conflicts may be forgotten.
+            return Err(CommitError::Conflict);
         }
         let Self { view, transaction, buffer } = self;
         let keys = &view.link.keys;

@@ -8,6 +8,8 @@ use keywright_store::{
     CommitVersion, Direction, Entry, LogEntry, LogRead, Scan, ScanPage, Snapshot, StoreError,
 };
 
+use tokio::time::Instant;
+
 use crate::keys;
 use crate::link::Link;
 use crate::logs;
@@ -22,11 +24,28 @@ const FETCH_BYTES: usize = 8 * 1024 * 1024;
 pub struct TikvView {
     pub(crate) link: Arc<Link>,
     pub(crate) at: u64,
+    /// From before its timestamp was given.
+    pub(crate) began: Instant,
 }
 
 impl TikvView {
     pub(crate) async fn open(link: &Arc<Link>) -> Result<Self, StoreError> {
-        Ok(Self { link: Arc::clone(link), at: link.now().await? })
+        let began = Instant::now();
+        Ok(Self { link: Arc::clone(link), at: link.now().await?, began })
+    }
+
+    /// Whether versions that it shows may be removed by now.
+    pub(crate) fn is_outdated(&self) -> bool {
+        self.began.elapsed() > self.link.retention / 2
+    }
+
+    /// What was read, unless it was read too late.
+    fn in_time<T>(&self, read: T) -> Result<T, StoreError> {
+        if self.is_outdated() {
+            let minutes = self.link.retention.as_secs() / 120;
+            return Err(StoreError::Io(format!("TiKV: a view can be read for {minutes} minutes")));
+        }
+        Ok(read)
     }
 }
 
@@ -36,7 +55,7 @@ impl Snapshot for TikvView {
     }
 
     async fn get(&self, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
-        self.link.get(self.at, self.link.keys.row(key)).await
+        self.in_time(self.link.get(self.at, self.link.keys.row(key)).await?)
     }
 
     async fn get_many(&self, keys: &[Bytes]) -> Result<Vec<Option<Bytes>>, StoreError> {
@@ -49,7 +68,7 @@ impl Snapshot for TikvView {
         let mut wanted: Vec<Vec<u8>> = keys.iter().map(|key| self.link.keys.row(key)).collect();
         wanted.sort_unstable();
         wanted.dedup();
-        let found = self.link.get_many(self.at, wanted).await?;
+        let found = self.in_time(self.link.get_many(self.at, wanted).await?)?;
         let found: HashMap<Bytes, Bytes> =
             found.into_iter().map(|(key, value)| (self.link.keys.callers(key), value)).collect();
         Ok(keys.iter().map(|key| found.get(key).cloned()).collect())
@@ -69,6 +88,7 @@ impl Snapshot for TikvView {
             // One row more than the page may hold says whether there are more.
             let wanted = rows_max.saturating_sub(page.entries.len()).saturating_add(1).min(fetch_rows);
             let rows = self.link.scan(self.at, (from.clone(), to.clone()), wanted, backward).await?;
+            let rows = self.in_time(rows)?;
             let ended = rows.len() < wanted;
             if let Some((last, _)) = rows.last() {
                 if backward {
@@ -97,6 +117,6 @@ impl Snapshot for TikvView {
     }
 
     async fn read_log(&self, read: LogRead) -> Result<Vec<LogEntry>, StoreError> {
-        logs::read(&self.link, self.at, read).await
+        self.in_time(logs::read(&self.link, self.at, read).await?)
     }
 }

@@ -3,13 +3,19 @@
 //! Guarantees that the signatures do not show:
 //! - A snapshot is a consistent view of all commits up to one version; it never shows a later commit.
 //! - A snapshot never shows a write that a crash could still undo (unless the store was opened as relaxed).
+//! - A read of the store itself (`get`, `get_many`, `scan` of [`Store`]) is such a view for one read: it
+//!   shows every commit that was acknowledged before the read began, each commit whole or not at all. Two
+//!   such reads may see different versions; the later one never sees an older one.
 //! - A transaction reads at its start version and does not see its own buffered writes.
 //! - The conflict set of a transaction is the keys passed to `get_for_write` or `protect`, present or absent,
 //!   and the keys it writes. Commit fails with `Conflict` if a later commit than the transaction's start
 //!   changed one of them. Scans add nothing to the conflict set.
+//! - Whether two commits conflict that protect one key, and do not write it, is the store's choice
+//!   ([`Capabilities::shares_protection`]).
 //! - Entries of one log shard are ordered by commit, and within a commit by the order of `append`.
 
 use std::future::Future;
+use std::time::Duration;
 
 use bytes::Bytes;
 
@@ -36,6 +42,9 @@ pub struct Capabilities {
     /// Whether other processes may change the store at the same time. What a caller keeps in memory may then
     /// be older than the store.
     pub is_shared: bool,
+    /// Whether commits that protect a key, and do not write it, leave each other alone. Otherwise they may
+    /// conflict as if they had changed it: a key that many commits protect would slow all of them down.
+    pub shares_protection: bool,
 }
 
 /// A fault of the store itself. It never means that a commit happened.
@@ -162,6 +171,23 @@ impl ScanPage {
     }
 }
 
+/// The page that a scan of the store returned.
+#[derive(Debug)]
+pub struct FirstPage<V> {
+    /// The rows. They may end before the bounds of the scan if there is no view.
+    pub page: ScanPage,
+    /// The view that the page was read from. Without one, a caller that needs more rows of the same version
+    /// opens a view and begins again.
+    pub view: Option<V>,
+}
+
+impl<V> FirstPage<V> {
+    /// The same page with another type of view.
+    pub fn map<W>(self, view: impl FnOnce(V) -> W) -> FirstPage<W> {
+        FirstPage { page: self.page, view: self.view.map(view) }
+    }
+}
+
 /// One shard of a log to which transactions append.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LogId {
@@ -284,6 +310,27 @@ pub trait Store: Clone + Send + Sync + 'static {
         async move { self.snapshot().await?.get(key).await }
     }
 
+    /// The newest values of the keys, all at one version, for a caller that needs no view beyond them. One
+    /// result per key, in the order of `keys`.
+    fn get_many(
+        &self,
+        keys: &[Bytes],
+    ) -> impl Future<Output = Result<Vec<Option<Bytes>>, StoreError>> + Send {
+        async move { self.snapshot().await?.get_many(keys).await }
+    }
+
+    /// The newest page of rows, all at one version, for a caller that mostly needs no further page. A store
+    /// behind a network reads it with one statement and opens no view.
+    fn scan(
+        &self,
+        scan: &Scan,
+    ) -> impl Future<Output = Result<FirstPage<Self::Snapshot>, StoreError>> + Send {
+        async move {
+            let view = self.snapshot().await?;
+            Ok(FirstPage { page: view.scan(scan).await?, view: Some(view) })
+        }
+    }
+
     /// Begins a transaction with `get_for_write` of these keys. A store behind a network does both at once.
     fn begin_with(
         &self,
@@ -305,6 +352,14 @@ pub trait Store: Clone + Send + Sync + 'static {
         id: LogId,
         through: LogPosition,
     ) -> impl Future<Output = Result<(), StoreError>> + Send;
+
+    /// Does one round of the upkeep that the store leaves to those who use it, and says when the next one is
+    /// due; `None` if there is none. A round that takes longer than a second goes on by itself. Of all
+    /// processes over the store one should call it; that several do is harmless. No view and no transaction
+    /// notices it.
+    fn tend(&self) -> impl Future<Output = Result<Option<Duration>, StoreError>> + Send {
+        async { Ok(None) }
+    }
 
     /// Estimates the bytes of keys and values in the range, without a full scan.
     fn size_estimate_bytes(&self, range: &KeyRange) -> impl Future<Output = Result<u64, StoreError>> + Send;

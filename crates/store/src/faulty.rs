@@ -143,6 +143,11 @@ impl FaultyStore {
         Self::over(MemoryStore::shared(), seed, faults)
     }
 
+    /// The same, where commits that protect one row conflict.
+    pub fn exclusive(seed: u64, faults: Faults) -> Self {
+        Self::over(MemoryStore::shared().with_exclusive_protection(), seed, faults)
+    }
+
     fn over(empty: MemoryStore, seed: u64, faults: Faults) -> Self {
         let state = State {
             random: Random::new(seed),

@@ -14,8 +14,8 @@ pub mod random;
 mod write_buffer;
 
 pub use contract::{
-    Capabilities, CommitError, CommitVersion, Direction, Entry, KeyRange, LogEntry, LogId, LogPosition,
-    LogRead, Scan, ScanPage, Snapshot, Store, StoreError, Transaction,
+    Capabilities, CommitError, CommitVersion, Direction, Entry, FirstPage, KeyRange, LogEntry, LogId,
+    LogPosition, LogRead, Scan, ScanPage, Snapshot, Store, StoreError, Transaction,
 };
 pub use last_changed::LastChanged;
 pub use prehashed::ByHash;

@@ -10,8 +10,8 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use bytes::Bytes;
 
 use crate::contract::{
-    Capabilities, CommitError, CommitVersion, Direction, Entry, KeyRange, LogEntry, LogId, LogPosition,
-    LogRead, Scan, ScanPage, Snapshot, Store, StoreError, Transaction,
+    Capabilities, CommitError, CommitVersion, Direction, Entry, FirstPage, KeyRange, LogEntry, LogId,
+    LogPosition, LogRead, Scan, ScanPage, Snapshot, Store, StoreError, Transaction,
 };
 use crate::last_changed::LastChanged;
 
@@ -20,7 +20,14 @@ const CAPABILITIES: Capabilities = Capabilities {
     value_bytes_max: 16 * 1024 * 1024,
     transaction_bytes_max: 256 * 1024 * 1024,
     is_shared: false,
+    shares_protection: true,
 };
+
+/// Rows of a page that a shared store reads without a view: few, so that callers meet pages that end early.
+const SHARED_SCAN_ROWS_MAX: usize = 3;
+
+/// Keys that most transactions protect at most: that of an item and that of its table.
+const PROTECTED_USUAL: usize = 2;
 
 /// Keys that `clear_range` removes under one lock.
 const CLEAR_KEYS_MAX: usize = 1000;
@@ -30,6 +37,7 @@ const CLEAR_KEYS_MAX: usize = 1000;
 pub struct MemoryStore {
     shared: Arc<Shared>,
     is_shared: bool,
+    is_protection_exclusive: bool,
 }
 
 #[derive(Default)]
@@ -46,6 +54,8 @@ struct Data {
     /// dropped when no snapshot older than that is open.
     stale: BTreeMap<u64, Vec<Bytes>>,
     changed: LastChanged,
+    /// When a commit last protected a key without writing it; filled where protection is exclusive.
+    protected: BTreeMap<Bytes, u64>,
 }
 
 /// The current version, and older versions that open snapshots read. Each snapshot holds a reference count of
@@ -237,13 +247,20 @@ impl MemoryStore {
         Self { is_shared: true, ..Self::default() }
     }
 
+    /// The same store, in which commits that protect one key conflict, as on TiKV: for tests of callers.
+    #[must_use]
+    pub fn with_exclusive_protection(self) -> Self {
+        Self { is_protection_exclusive: true, ..self }
+    }
+
     /// The version of the newest commit.
     pub(crate) fn version(&self) -> u64 {
         self.shared.read().versions.current()
     }
 
     /// A new store with the same rows, logs and version.
-    pub(crate) fn copy(&self) -> Self {
+    #[must_use]
+    pub fn copy(&self) -> Self {
         let data = self.shared.read();
         let newest = |(key, chain): (&Bytes, &Chain)| {
             let (written, value) = &chain.newest;
@@ -256,8 +273,9 @@ impl MemoryStore {
             log: data.log.clone(),
             stale: BTreeMap::new(),
             changed: LastChanged::all(data.versions.current()),
+            protected: data.protected.clone(),
         };
-        Self { shared: Arc::new(Shared { data: RwLock::new(copy) }), is_shared: self.is_shared }
+        Self { shared: Arc::new(Shared { data: RwLock::new(copy) }), ..*self }
     }
 
     /// Commits without a conflict check.
@@ -299,7 +317,8 @@ impl MemoryStore {
     pub(crate) fn open_transaction(&self) -> MemoryTransaction {
         MemoryTransaction {
             snapshot: self.open_snapshot(),
-            protected: Vec::new(),
+            is_protection_exclusive: self.is_protection_exclusive,
+            protected: Vec::with_capacity(PROTECTED_USUAL),
             writes: BTreeMap::new(),
             appends: Vec::new(),
         }
@@ -410,6 +429,7 @@ impl Snapshot for MemorySnapshot {
 /// A transaction: a snapshot, the keys it protects, and the writes it buffers.
 pub struct MemoryTransaction {
     snapshot: MemorySnapshot,
+    is_protection_exclusive: bool,
     protected: Vec<Bytes>,
     writes: BTreeMap<Bytes, Option<Bytes>>,
     appends: Vec<(LogId, Bytes)>,
@@ -440,12 +460,15 @@ impl MemoryTransaction {
         if !self.is_within(CAPABILITIES) {
             return Err(CommitError::TooLarge);
         }
-        let Self { snapshot, protected, writes, appends } = self;
+        let Self { snapshot, is_protection_exclusive, protected, writes, appends } = self;
         let shared = Arc::clone(&snapshot.shared);
         let started = *snapshot.version;
         let mut data = shared.write();
         assert!(started <= data.versions.current(), "a transaction starts at a committed version");
-        let changed = |key: &Bytes| data.rows.get(key).is_some_and(|chain| chain.last_written() > started);
+        let changed = |key: &Bytes| {
+            data.rows.get(key).is_some_and(|chain| chain.last_written() > started)
+                || data.protected.get(key).is_some_and(|protected| *protected > started)
+        };
         let is_overtaken = data.versions.current() > started;
         if is_overtaken && (protected.iter().any(changed) || writes.keys().any(changed)) {
             return Err(CommitError::Conflict);
@@ -453,7 +476,16 @@ impl MemoryTransaction {
         if !writes.is_empty() || !appends.is_empty() {
             // Dropped first: the transaction's own snapshot must not keep the versions that it overwrites.
             drop(snapshot);
+            let written = is_protection_exclusive.then(|| writes.keys().cloned().collect::<Vec<_>>());
             data.commit(writes, appends);
+            let version = data.versions.current();
+            for key in written.iter().flatten() {
+                data.protected.remove(key);
+            }
+            if let Some(written) = written {
+                let alone = protected.into_iter().filter(|key| !written.contains(key));
+                data.protected.extend(alone.map(|key| (key, version)));
+            }
         }
         Ok(CommitVersion(data.versions.current()))
     }
@@ -517,7 +549,8 @@ impl Store for MemoryStore {
     type Transaction = MemoryTransaction;
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities { is_shared: self.is_shared, ..CAPABILITIES }
+        let shares_protection = !self.is_protection_exclusive;
+        Capabilities { is_shared: self.is_shared, shares_protection, ..CAPABILITIES }
     }
 
     async fn snapshot(&self) -> Result<MemorySnapshot, StoreError> {
@@ -526,6 +559,15 @@ impl Store for MemoryStore {
 
     async fn begin(&self) -> Result<MemoryTransaction, StoreError> {
         Ok(self.open_transaction())
+    }
+
+    async fn scan(&self, scan: &Scan) -> Result<FirstPage<MemorySnapshot>, StoreError> {
+        let view = self.open_snapshot();
+        if !self.is_shared {
+            return Ok(FirstPage { page: view.page(scan), view: Some(view) });
+        }
+        let scan = Scan { rows_max: scan.rows_max.min(SHARED_SCAN_ROWS_MAX), ..scan.clone() };
+        Ok(FirstPage { page: view.page(&scan), view: None })
     }
 
     async fn clear_range(&self, range: &KeyRange) -> Result<(), StoreError> {

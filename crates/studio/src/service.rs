@@ -11,13 +11,13 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::FutureExt as _;
-use hyper::body::{Body as _, Incoming};
+use hyper::body::Body as _;
 use hyper::header::{
     AUTHORIZATION, CACHE_CONTROL, CONTENT_ENCODING, HeaderName, HeaderValue, USER_AGENT, VARY,
 };
 use hyper::http::request::Parts;
-use hyper::{Request, Response, StatusCode};
-use keywright_connection::body::{self, BodyBudgets, BodyFault};
+use hyper::{Response, StatusCode};
+use keywright_connection::body::{self, BodyBudgets, BodyFault, RequestBody};
 use keywright_connection::budget::Budget;
 use keywright_connection::client::Client;
 use keywright_connection::coding::{accepts_brotli, prefers_gzip};
@@ -27,9 +27,9 @@ use keywright_connection::idle_timeout::Phase;
 use keywright_connection::limits::{
     BODY_SECONDS_MAX, DISCARDED_BYTES_MAX, FAILED_BODY_BYTES_MAX, Limits, PerAddress,
 };
-use keywright_connection::listener::Serving;
 use keywright_connection::refused::{Cause, Refused};
 use keywright_connection::request_head::{RequestHead, visible};
+use keywright_connection::serving::Serving;
 use keywright_engine::{AccountId, Caller, Namespace, Principal, Region};
 use keywright_model::json::Json;
 use keywright_process::environment;
@@ -185,7 +185,7 @@ impl Studio {
         &self.shared.build
     }
 
-    async fn respond(&self, head: &Parts, mut body: Incoming, client: &Client) -> Response<Reply> {
+    async fn respond(&self, head: &Parts, mut body: RequestBody, client: &Client) -> Response<Reply> {
         let target = Target::of(head.uri.path());
         let answered = match self.guard.check(head, target) {
             Err(reason) => {
@@ -248,7 +248,7 @@ impl Studio {
         &self,
         name: &str,
         head: &Parts,
-        body: &mut Incoming,
+        body: &mut RequestBody,
         client: &Client,
     ) -> Result<Response<Reply>, Refusal> {
         if head.headers.get(STUDIO).is_none_or(|build| build != self.shared.build.as_str()) {
@@ -604,7 +604,9 @@ impl Studio {
 }
 
 impl Serving for Studio {
-    type Body = Reply;
+    type Answer = Response<Reply>;
+    type Known = ();
+    const HAS_USUAL: bool = false;
 
     fn connections(&self) -> Connections {
         let (refused, answers) = (Arc::clone(&self.refused), Arc::clone(&self.answers));
@@ -621,9 +623,8 @@ impl Serving for Studio {
     }
 
     /// A panic becomes an error and never ends the process.
-    async fn answer(&self, request: Request<Incoming>, client: &Client) -> Response<Reply> {
-        let (head, body) = request.into_parts();
-        let responded = AssertUnwindSafe(self.respond(&head, body, client)).catch_unwind().await;
+    async fn answer(&self, head: &Parts, body: RequestBody, client: &Client, (): &()) -> Response<Reply> {
+        let responded = AssertUnwindSafe(self.respond(head, body, client)).catch_unwind().await;
         let responded = responded.unwrap_or_else(|_panic| reply::refused(&refusal::internal()));
         let mut response = seal(responded);
         if self.shared.api.is_simulated() {
@@ -648,7 +649,7 @@ fn answered(called: Called) -> Result<Response<Reply>, Refusal> {
 }
 
 /// Reads the rest of a body that is refused, so that the client sees the answer.
-async fn discard(body: &mut Incoming, bytes_max: usize) {
+async fn discard(body: &mut RequestBody, bytes_max: usize) {
     if !body.is_end_stream() {
         let rest = body::discard(body, bytes_max);
         let _too_slow = tokio::time::timeout(Duration::from_secs(BODY_SECONDS_MAX), rest).await;

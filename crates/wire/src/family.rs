@@ -39,13 +39,18 @@ impl Family {
         if event_sources::is_path(path) {
             return (Self::EventSources, "");
         }
-        match target.split_once('.') {
-            Some((MONITORING, operation)) => return (Self::Monitoring(Protocol::Json), operation),
-            Some((SCALING, operation)) => return (Self::Scaling, operation),
-            _ => {}
+        let named = |api: &str| target.strip_prefix(api)?.strip_prefix('.');
+        if let Some(operation) = named(MONITORING) {
+            return (Self::Monitoring(Protocol::Json), operation);
+        }
+        if let Some(operation) = named(SCALING) {
+            return (Self::Scaling, operation);
+        }
+        if !target.is_empty() {
+            return (Self::DynamoDb, "");
         }
         let media = content_type.split(';').next().unwrap_or_default().trim();
-        if target.is_empty() && media.eq_ignore_ascii_case(FORM) {
+        if media.eq_ignore_ascii_case(FORM) {
             return (Self::Monitoring(Protocol::Query), "");
         }
         (Self::DynamoDb, "")

@@ -37,42 +37,70 @@ pub(crate) fn plain_bytes(bytes: &[u8]) -> usize {
     tail.iter().position(|byte| is_special(*byte)).map_or(bytes.len(), |place| at + place)
 }
 
-/// Whether JSON that was written without escapes needs none: it has no backslash and no control character,
-/// and no quotes but the wanted ones, which are its own.
-pub(crate) fn needs_no_escape(json: &[u8], wanted_quotes: usize) -> bool {
-    let (blocks, tail) = json.as_chunks::<BLOCK_BYTES>();
+/// JSON at the end of a buffer whose texts were written without escapes.
+pub(crate) struct Unescaped {
+    /// Where it begins.
+    pub start: usize,
+    /// The quotes that are its own.
+    pub quotes: usize,
+}
+
+/// Whether no text needs an escape: there is no backslash, no control character, and no quote of a text.
+pub(crate) fn needs_no_escape(json: &mut Vec<u8>, written: &Unescaped) -> bool {
+    let end = json.len();
+    // Whole blocks take no loop over the bytes of the last one.
+    json.extend_from_slice(&[b' '; 2 * LANES]);
+    let (blocks, _) = json.get(written.start..).unwrap_or_default().as_chunks();
+    let is_plain = are_plain(blocks, written.quotes);
+    json.truncate(end);
+    is_plain
+}
+
+/// Bytes that are looked at together, each in a lane of its own: two registers of the smallest processor.
+const LANES: usize = 32;
+/// Blocks of twice as many bytes whose quotes are counted in a byte of each lane. Four lanes are added before
+/// their sum needs more.
+const COUNTED_BLOCKS_MAX: usize = 0xFF / (LANES / WORD_BYTES) / 2;
+
+fn are_plain(blocks: &[[u8; 2 * LANES]], wanted_quotes: usize) -> bool {
+    // Lanes are joined once, at the end.
+    let (mut least, mut least_from_backslash) = ([u8::MAX; LANES], [u8::MAX; LANES]);
     let mut quotes = 0;
-    for block in blocks {
-        if has_other_specials(block) {
-            return false;
+    for part in blocks.chunks(COUNTED_BLOCKS_MAX) {
+        let mut counts = [0_u8; LANES];
+        for pair in part {
+            // Two at a time, for fewer turns of the loop.
+            for block in pair.as_chunks::<LANES>().0 {
+                let lanes = least.iter_mut().zip(&mut least_from_backslash).zip(&mut counts);
+                for (byte, ((least, from_backslash), count)) in block.iter().zip(lanes) {
+                    *least = (*least).min(*byte);
+                    *from_backslash = (*from_backslash).min(*byte ^ b'\\');
+                    *count += u8::from(*byte == b'"');
+                }
+            }
         }
-        quotes += quotes_in(block);
+        let (words, _) = counts.as_chunks();
+        quotes += sum_of_bytes(words.iter().map(|word| u64::from_le_bytes(*word)).sum());
     }
-    let mut last = [b' '; BLOCK_BYTES];
-    if let Some(place) = last.get_mut(..tail.len()) {
-        place.copy_from_slice(tail);
-    }
-    !has_other_specials(&last) && quotes + quotes_in(&last) == wanted_quotes
+    let least_of = |lanes: [u8; LANES]| lanes.into_iter().fold(u8::MAX, u8::min);
+    usize::try_from(quotes) == Ok(wanted_quotes)
+        && least_of(least) >= 0x20
+        && least_of(least_from_backslash) > 0
 }
 
-fn has_other_specials(block: &[u8; BLOCK_BYTES]) -> bool {
-    block.iter().fold(0, |found, byte| found | u8::from(*byte < 0x20 || *byte == b'\\')) != 0
+/// The sum of the eight bytes of a word: of two bytes each, then of the four sums.
+const fn sum_of_bytes(word: u64) -> u64 {
+    const LOW: u64 = 0x00FF_00FF_00FF_00FF;
+    ((word & LOW) + ((word >> 8) & LOW)).wrapping_mul(0x0001_0001_0001_0001) >> 48
 }
-
-fn quotes_in(block: &[u8; BLOCK_BYTES]) -> usize {
-    usize::from(block.iter().fold(0_u8, |count, byte| count + u8::from(*byte == b'"')))
-}
-
-const _: () = assert!(BLOCK_BYTES <= 0xFF, "the quotes of a block are counted in a byte");
 
 /// The number of bytes before the first quote, backslash or control character of JSON that goes on after this
 /// text. None if there is none, or if a control character comes before the end of a long text.
 #[inline]
 pub(crate) fn plain_bytes_within(json: &[u8]) -> Option<usize> {
+    let (words, _) = json.as_chunks::<WORD_BYTES>();
     let mut at = 0;
-    while at < SHORT_BYTES_MAX
-        && let Some(word) = json.get(at..).and_then(<[u8]>::first_chunk)
-    {
+    for word in words.iter().take(SHORT_BYTES_MAX / WORD_BYTES) {
         match specials(u64::from_le_bytes(*word)) {
             0 => at += WORD_BYTES,
             hits => return Some(at + first(hits)),
@@ -152,14 +180,19 @@ const fn is_special(byte: u8) -> bool {
 }
 
 /// Sets the high bit of each special byte of a word. Only the lowest set bit is reliable: the subtraction
-/// borrows from the byte above a special one, which may then look special too.
+/// borrows from the byte above a special one, which may then look special too. An exclusive or with 2 makes a
+/// quote 0x20 and leaves control characters below it, so that one comparison finds both.
 const fn specials(word: u64) -> u64 {
-    below(word, 0x20) | below(word ^ (ONES * 0x22), 1) | below(word ^ (ONES * 0x5C), 1)
+    at_most(word ^ (ONES * 2), QUOTE ^ 2) | at_most(word ^ (ONES * BACKSLASH), 0)
 }
 
-/// The high bits of the bytes that are below the bound.
-const fn below(word: u64, bound: u64) -> u64 {
-    word.wrapping_sub(ONES * bound) & !word & HIGH
+const QUOTE: u64 = 0x22;
+const BACKSLASH: u64 = 0x5C;
+const _: () = assert!(QUOTE ^ 2 == 0x20, "a quote then follows the control characters");
+
+/// The high bits of the bytes that are at most the bound.
+const fn at_most(word: u64, bound: u64) -> u64 {
+    word.wrapping_sub(ONES * (bound + 1)) & !word & HIGH
 }
 
 /// The index of the lowest byte with a hit.
@@ -239,23 +272,40 @@ mod tests {
         assert_eq!(plain_bytes_within(&[b'a'; 7]), None);
     }
 
+    fn needs_none(json: &[u8], wanted_quotes: usize) -> bool {
+        let mut written = [b"before \"\\\n".as_slice(), json].concat();
+        let unescaped = Unescaped { start: b"before \"\\\n".len(), quotes: wanted_quotes };
+        let is_plain = needs_no_escape(&mut written, &unescaped);
+        assert_eq!(written, [b"before \"\\\n".as_slice(), json].concat());
+        is_plain
+    }
+
+    #[test]
+    fn quotes_of_a_large_text_are_all_counted() {
+        for length in [255 * LANES - 1, 255 * LANES, 255 * LANES + 1, 1000 * LANES + 7] {
+            let quotes = vec![b'"'; length];
+            assert!(needs_none(&quotes, length));
+            assert!(!needs_none(&quotes, length - 256) && !needs_none(&quotes, length % 256));
+        }
+    }
+
     #[test]
     fn json_needs_no_escape_if_its_quotes_are_its_own() {
         for length in 0..200 {
             let plain = vec![b'a'; length];
-            assert!(needs_no_escape(&plain, 0) && !needs_no_escape(&plain, 1));
+            assert!(needs_none(&plain, 0) && !needs_none(&plain, 1));
             for place in 0..length {
                 for special in [b'"', b'\\', 0, 0x1F] {
                     let mut bytes = plain.clone();
                     bytes[place] = special;
-                    assert_eq!(needs_no_escape(&bytes, 1), special == b'"', "{length} {place}");
-                    assert!(!needs_no_escape(&bytes, 0) && !needs_no_escape(&bytes, 2));
+                    assert_eq!(needs_none(&bytes, 1), special == b'"', "{length} {place}");
+                    assert!(!needs_none(&bytes, 0) && !needs_none(&bytes, 2));
                 }
             }
             for byte in [0x20, 0x21, 0x23, 0x5B, 0x5D, 0x7F, 0x80, 0x9F, 0xA2, 0xDC, 0xFF] {
-                assert!(needs_no_escape(&vec![byte; length], 0), "{byte:x}");
+                assert!(needs_none(&vec![byte; length], 0), "{byte:x}");
             }
-            assert!(needs_no_escape(&vec![b'"'; length], length));
+            assert!(needs_none(&vec![b'"'; length], length));
         }
     }
 

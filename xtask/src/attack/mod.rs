@@ -34,10 +34,11 @@ mod updates;
 mod writers;
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Duration;
 
 use conduct::{Attack, Outcome};
+
+use crate::cargo::cargo;
 
 /// Long enough for a request that freezes the server to show, short enough for all attacks in some minutes.
 const SECONDS: u64 = 6;
@@ -117,7 +118,7 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<String, String> {
 /// Runs the attacks by this program optimised: they must not use the processor that the attacked server
 /// needs.
 fn optimised(root: &Path, arguments: &[String]) -> Result<String, String> {
-    let status = Command::new(env!("CARGO"))
+    let status = cargo()
         .args(["run", "--quiet", "--profile", "quick", "--package", "xtask", "--manifest-path"])
         .arg(root.join("Cargo.toml"))
         .args(["--", "attack"])
@@ -166,7 +167,7 @@ fn chosen(names: &[String]) -> Result<Vec<&'static Attack>, String> {
 }
 
 fn build(root: &Path) -> Result<PathBuf, String> {
-    let status = Command::new(env!("CARGO"))
+    let status = cargo()
         .current_dir(root)
         .args(["build", "--quiet", "--release", "-p", "keywright-server"])
         .status()

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::output_of;
+use crate::cargo::cargo;
 
 /// The type of the program header that names the dynamic linker.
 const PT_INTERP: u32 = 3;
@@ -106,7 +107,7 @@ pub(super) const FEATURES: &str = "keywright-server/postgres,keywright-server/sq
 /// Builds the binary of the `packaged` profile for this machine; on Linux a static one.
 pub(super) fn build(root: &Path) -> Result<PathBuf, String> {
     let target = host()?;
-    let mut cargo = Command::new(env!("CARGO"));
+    let mut cargo = cargo();
     cargo.current_dir(root).args(["build", "--profile", PROFILE, "--target", &target]);
     cargo.args(["--package", "keywright-server", "--bin", "keywright", "--features", FEATURES]);
     let more = if target.contains("linux") { LINUX_FLAGS } else { "" };

@@ -2,16 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use std::process::Command;
 
 use serde_json::{Value, json};
 
 use super::{Dist, output_of};
+use crate::cargo::cargo;
 
 const PACKAGE: &str = "keywright-server";
 
 pub(super) fn make(dist: &Dist) -> Result<Vec<PathBuf>, String> {
-    let mut cargo = Command::new(env!("CARGO"));
+    let mut cargo = cargo();
     cargo.current_dir(&dist.root).args(["metadata", "--format-version", "1", "--locked"]);
     cargo.args(["--features", super::binary::FEATURES]);
     cargo.args(["--filter-platform", &dist.binary.target]);

@@ -5,6 +5,8 @@
 use std::path::Path;
 use std::process::Command;
 
+use crate::cargo::cargo;
+
 /// A virtual environment with boto3 and the AWS CLI, rebuilt when the list of packages changes.
 pub(super) fn python(clients: &Path, scripts: &Path) -> Result<(), String> {
     let folder = clients.join("python");
@@ -81,7 +83,7 @@ pub(super) fn dynoxide(clients: &Path, scripts: &Path) -> Result<(), String> {
     if std::fs::read_to_string(&receipt).is_ok_and(|installed| installed == wanted) {
         return Ok(());
     }
-    let mut install = Command::new(env!("CARGO"));
+    let mut install = cargo();
     install.args(["install", "--quiet", "--locked", "--force", "--debug", "--root"]).arg(&folder);
     install.args(wanted.split_whitespace()).current_dir(clients);
     quietly(&mut install)?;
@@ -178,7 +180,7 @@ fn rust(folder: &Path, package: &Path, sources: &[&str]) -> Result<(), String> {
     if std::fs::read_to_string(&receipt).is_ok_and(|installed| installed == wanted) {
         return Ok(());
     }
-    let mut build = Command::new(env!("CARGO"));
+    let mut build = cargo();
     build.current_dir(package).args(["build", "--quiet", "--locked", "--target-dir"]).arg(folder);
     quietly(&mut build)?;
     write(&receipt, &wanted)

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::compiler;
+use crate::cargo::cargo;
 
 /// Test programs, or modules of test programs, that run while nothing else does: they bound how long a server
 /// may take to answer, or how much memory it may use, and other programs on the same cores would disturb
@@ -17,8 +18,8 @@ const APART: &[&str] = &["pages"];
 /// How the names of those tests end.
 const BROWSER: &str = "_in_chromium";
 
-/// Programs that run again: with their servers in memory replaced by several over one PostgreSQL store, or
-/// with encrypted data folders.
+/// Programs that run again: with their servers in memory replaced by several over one store, or with
+/// encrypted data folders.
 const AGAIN: &[Again] = &[
     Again { program: "server::clients", over: Over::PostgreSql(1), wholly: &[], shortly: &[] },
     Again {
@@ -26,6 +27,19 @@ const AGAIN: &[Again] = &[
         over: Over::PostgreSql(3),
         wholly: &[],
         shortly: &["rust_sdk::", "boto3", "r28_", "r29_", "s01_"],
+    },
+    Again { program: "server::clients", over: Over::Tikv(3), wholly: &[], shortly: &[] },
+    Again {
+        program: "server::cluster",
+        over: Over::Tikv(3),
+        wholly: &["kills::", "large_commits::", "limits::", "rolling::", "tables::"],
+        shortly: &["kills::", "large_commits::", "tables::"],
+    },
+    Again {
+        program: "server::isolation",
+        over: Over::Tikv(3),
+        wholly: &["equivalence::", "histories::", "killed::"],
+        shortly: &["killed::histories"],
     },
     Again {
         program: "server::crashes",
@@ -67,6 +81,8 @@ struct Again {
 enum Over {
     /// So many servers over one store.
     PostgreSql(u32),
+    /// The same, where the test engine of the store on TiKV is built.
+    Tikv(u32),
     EncryptedFolders,
 }
 
@@ -74,6 +90,7 @@ impl Over {
     fn name(self, program: &str) -> String {
         match self {
             Self::PostgreSql(servers) => format!("{program} over PostgreSQL, servers: {servers}"),
+            Self::Tikv(servers) => format!("{program} over TiKV, servers: {servers}"),
             Self::EncryptedFolders => format!("{program} on encrypted folders"),
         }
     }
@@ -81,6 +98,7 @@ impl Over {
     fn environment(self) -> (&'static str, String) {
         match self {
             Self::PostgreSql(servers) => ("KEYWRIGHT_TEST_STORE", format!("postgres:{servers}")),
+            Self::Tikv(servers) => ("KEYWRIGHT_TEST_STORE", format!("tikv:{servers}")),
             Self::EncryptedFolders => ("KEYWRIGHT_ENCRYPTION_KEY", KEY.to_owned()),
         }
     }
@@ -112,7 +130,11 @@ pub(super) enum Extent {
 
 /// The jobs with those that run again.
 pub(super) fn with_repetitions(jobs: Vec<Job>, extent: Extent) -> Vec<Job> {
+    let has_tikv = jobs.iter().any(|job| job.name.starts_with("store-tikv::"));
     let again = |again: &Again| {
+        if matches!(again.over, Over::Tikv(_)) && !has_tikv {
+            return None;
+        }
         let job = jobs.iter().find(|job| job.name == again.program)?;
         let chosen = if extent == Extent::All { again.wholly } else { again.shortly };
         (extent == Extent::All || !chosen.is_empty()).then(|| Job {
@@ -141,7 +163,9 @@ pub(super) fn build(root: &Path, arguments: &[String], has_all_tests: bool) -> R
     let mut chosen = vec!["--workspace", "--features", "keywright-server/postgres,keywright-server/sqlite"];
     chosen.extend(PROFILE);
     // TiKV's client takes a minute to build, and its tests need an engine that is built by hand.
-    if !root.join(TIKV_ENGINE).exists() {
+    if root.join(TIKV_ENGINE).exists() {
+        chosen.extend(["--features", "keywright-server/tikv"]);
+    } else {
         println!(
             "PASSED OVER: the store on TiKV (crates/store-tikv/tests/engine/build.sh builds its engine)"
         );
@@ -157,7 +181,7 @@ fn build_some(
     arguments: &[String],
     has_all_tests: bool,
 ) -> Result<Vec<Job>, String> {
-    let mut cargo = Command::new(env!("CARGO"));
+    let mut cargo = cargo();
     compiler::use_for(&mut cargo)?;
     cargo.current_dir(root).args(["test", "--no-run", "--message-format", "json-render-diagnostics"]);
     let output = cargo
@@ -259,6 +283,10 @@ mod tests {
         let again = |extent| with_repetitions(vec![job.clone()], extent).pop().unwrap();
         assert_eq!(again(Extent::All).environment, [("KEYWRIGHT_TEST_STORE", "postgres:3".to_owned())]);
         assert!(again(Extent::All).chosen.is_empty() && !again(Extent::Short).chosen.is_empty());
+        let tikv = Job { name: "store-tikv::it".to_owned(), ..job.clone() };
+        let with_engine = with_repetitions(vec![job.clone(), tikv], Extent::All);
+        let over_tikv = |job: &&Job| job.environment == [("KEYWRIGHT_TEST_STORE", "tikv:3".to_owned())];
+        assert_eq!(with_engine.iter().filter(over_tikv).count(), 1, "where the engine is built");
         let other = job_of(&MESSAGE.replace('\n', "")).unwrap();
         assert_eq!(with_repetitions(vec![other], Extent::All).len(), 1);
         let crashes = job_of(&MESSAGE.replace('\n', "").replace("\"transport\"", "\"crashes\"")).unwrap();

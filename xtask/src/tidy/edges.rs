@@ -27,7 +27,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("keywright-encryption", &[]),
     ("keywright-engine", &["keywright-access", "keywright-semantics", "keywright-store"]),
     ("keywright-exchange", &["keywright-model", "keywright-semantics"]),
-    ("keywright-hot", &["keywright-engine", "keywright-store", "keywright-wire"]),
+    ("keywright-hot", &["keywright-engine", "keywright-server", "keywright-store", "keywright-wire"]),
     ("keywright-model", &["keywright-semantics"]),
     ("keywright-objects", &[]),
     ("keywright-process", &["keywright-wire"]),

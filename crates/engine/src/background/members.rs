@@ -6,9 +6,9 @@ use keywright_store::{CommitError, Entry, Snapshot, Store, Transaction};
 use super::{stamp_rows, stats_rows};
 use crate::catalogue::known_records;
 use crate::state::Engine;
-use crate::state::members::MemberId;
 use crate::support::fault;
 use crate::support::layout::{Space, prefix_range};
+use crate::support::member_row::MemberId;
 use crate::support::member_row::MemberRow;
 use crate::support::rows::each_row;
 
@@ -47,6 +47,7 @@ pub(crate) async fn leave<S: Store>(engine: &Engine<S>) -> Result<(), Error> {
 }
 
 async fn remove<S: Store>(engine: &Engine<S>, member: MemberId) -> Result<(), Error> {
+    engine.catalogue().remove_slots(member).await.map_err(|fault| fault::storage(&fault))?;
     let mut txn = engine.store().begin().await.map_err(|fault| fault::storage(&fault))?;
     txn.delete(member.row_key(Space::Members));
     txn.delete(member.row_key(Space::Uses));

@@ -4,6 +4,7 @@
 //! Each call of `step` does a bounded piece of it. The catalogue says what is left, also after a restart.
 //! After a fault of the store a later step tries again.
 
+mod copies;
 mod history;
 pub(crate) mod index_backfill;
 mod keeping;
@@ -12,6 +13,7 @@ pub(crate) mod stamp_rows;
 pub(crate) mod stats_rows;
 mod strong;
 pub(crate) mod throughput_rows;
+mod upkeep;
 pub(crate) mod use_rows;
 
 use std::sync::atomic::Ordering;
@@ -21,10 +23,12 @@ use keywright_store::Store;
 
 use crate::backfill::Progress;
 use crate::backups;
+use crate::catalogue;
 use crate::catalogue::{
     Backfill, IndexStatus, Table, TableStatus, TtlGeneration, backfill_key, ttl_fill_key,
 };
 use crate::changes;
+use crate::directory;
 use crate::jobs;
 use crate::monitoring;
 use crate::replication;
@@ -32,6 +36,7 @@ use crate::scaling;
 use crate::sets;
 use crate::state::Engine;
 use crate::state::stats::{self, Counted};
+use crate::support::fault;
 use crate::support::layout::{self, Space, TableId};
 use crate::support::wake::NextWake;
 use crate::tables::purge::{Purged, purge_some, purge_table};
@@ -66,19 +71,21 @@ pub(crate) async fn step<S: Store>(engine: &Engine<S>, now_ms: u64) -> NextWake 
     wake = wake.earlier(backups::step(engine, now_ms).await.unwrap_or(retry));
     wake = wake.earlier(transfers::expiry::step(engine, now_ms).await.unwrap_or(retry));
     wake = wake.earlier(sweep_tokens(engine, now_ms).await);
+    wake = wake.earlier(upkeep::step(engine, now_ms).await);
     wake = wake.earlier(keeping::step(engine, now_ms).await.unwrap_or(retry));
     wake = wake.earlier(sets::expiry::step(engine, now_ms).await.unwrap_or(retry));
     for table in engine.catalogue().all().into_iter().filter(|table| engine.owns(table.id)) {
         let next = work_on(engine, &table, now_ms).await.unwrap_or(retry);
         wake = wake.earlier(next);
         wake = wake.earlier(strong::step(engine, &table, now_ms).await.unwrap_or(retry));
-        wake = wake.earlier(replication::step(engine, &table, now_ms).await.unwrap_or(retry));
+        wake = wake.earlier(replication::step(engine, &table, now_ms).await);
         wake = wake.earlier(ttl::maintain(engine, &table, now_ms).await.unwrap_or(retry));
         wake = wake.earlier(changes::maintain(engine, &table, now_ms).await.unwrap_or(retry));
         wake = wake.earlier(history::maintain(engine, &table, now_ms).await.unwrap_or(retry));
     }
     engine.shared_tables().forget_healed(engine, now_ms).await;
-    wake = wake.earlier(replication::verify(engine, now_ms).await.unwrap_or(retry));
+    wake = wake.earlier(replication::verify(engine, now_ms).await);
+    wake = wake.earlier(copies::step(engine, now_ms).await.unwrap_or(retry));
     for table in engine.catalogue().doomed().into_iter().filter(|table| engine.owns(table.id)) {
         wake = wake.earlier(match purge_table(engine, &table).await {
             Ok(Purged::Entirely) => NextWake::default(),
@@ -91,11 +98,21 @@ pub(crate) async fn step<S: Store>(engine: &Engine<S>, now_ms: u64) -> NextWake 
 
 /// Learns what other processes did.
 async fn follow<S: Store>(engine: &Engine<S>, now_ms: u64) -> Result<(), Error> {
-    if !engine.catalogue().is_followed_since(now_ms.saturating_sub(FOLLOW_MS)) {
-        engine.catalogue().follow(now_ms).await?;
-    }
-    if !engine.directory().is_followed_since(now_ms.saturating_sub(FOLLOW_MS)) {
-        engine.directory().follow(now_ms).await?;
+    let (tables, principals) = (engine.catalogue(), engine.directory());
+    let since_ms = now_ms.saturating_sub(FOLLOW_MS);
+    if !tables.is_followed_since(since_ms) || !principals.is_followed_since(since_ms) {
+        // The store is asked once for both: mostly neither has changed.
+        let rows = engine.store().get_many(&[catalogue::epoch_key(), directory::epoch_key()]).await;
+        let mut rows = rows.map_err(|fault| fault::storage(&fault))?.into_iter();
+        let (of_tables, of_principals) = (rows.next().flatten(), rows.next().flatten());
+        if tables.is_of_epoch(of_tables) {
+            tables.note_followed(now_ms);
+        } else {
+            tables.follow(now_ms).await?;
+        }
+        if !principals.note_followed(of_principals, now_ms) {
+            principals.follow(now_ms).await?;
+        }
     }
     members::step(engine, now_ms).await?;
     use_rows::step(engine, now_ms).await
@@ -103,9 +120,12 @@ async fn follow<S: Store>(engine: &Engine<S>, now_ms: u64) -> Result<(), Error> 
 
 /// Removes some expired idempotency tokens: those that no process takes for valid.
 async fn sweep_tokens<S: Store>(engine: &Engine<S>, now_ms: u64) -> NextWake {
+    if !engine.owns(TOKENS) {
+        return NextWake::default();
+    }
     let next_ms = engine.token_sweep().load(Ordering::Relaxed);
-    if now_ms < next_ms || !engine.owns(TOKENS) {
-        return NextWake { at_ms: Some(next_ms.max(now_ms + 1)) };
+    if now_ms < next_ms {
+        return NextWake { at_ms: Some(next_ms) };
     }
     let at_ms = match tokens::sweep(engine.store(), engine.passed_ms(now_ms)).await {
         Ok(true) => now_ms,

@@ -15,6 +15,8 @@
 //! - A process that joins reads the settled stamp under protection, starts above it, and writes it again. So
 //!   joining conflicts with a raise that has not seen the new rows.
 //! - A commit with a stamp protects the last row of its process, as it protects the records of its tables.
+//!   One that has slots in the place of records needs not: the commit that removes this row removes all slots
+//!   of the process (`catalogue/guard.rs`).
 //! - A process that gave no sign of life for a minute loses its rows. What it still has in flight conflicts,
 //!   so its stamps need not be waited for. If it is only paused, it finds its rows gone and joins anew.
 
@@ -22,11 +24,12 @@ use bytes::Bytes;
 use keywright_semantics::error::Error;
 use keywright_store::{CommitError, CommitVersion, Entry, Snapshot, Store, Transaction};
 
+use crate::catalogue::slots_of_members;
 use crate::history::bound;
 use crate::state::Engine;
-use crate::state::members::MemberId;
 use crate::support::fault;
 use crate::support::layout::{Space, TableId, prefix_range};
+use crate::support::member_row::MemberId;
 use crate::support::rows::each_row;
 use crate::support::stamp::Stamp;
 
@@ -106,8 +109,15 @@ async fn raise_to_lowest<S: Store>(engine: &Engine<S>) -> Result<CommitVersion, 
 
 /// Removes the rows of processes that are gone.
 pub(super) async fn remove<T: Transaction>(txn: &mut T, gone: &[MemberId]) -> Result<(), CommitError> {
+    if gone.is_empty() {
+        return Ok(());
+    }
     for key in gone.iter().flat_map(|member| row_keys(*member)) {
         txn.delete(key);
+    }
+    // A slot stands for the row that allows stamps: it must not stay without it.
+    for slot in slots_of_members(&*txn, gone, usize::MAX).await.map_err(CommitError::Failed)? {
+        txn.delete(slot);
     }
     bound::bequeath(txn, gone).await.map_err(CommitError::Failed)
 }

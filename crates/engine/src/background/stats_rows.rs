@@ -9,11 +9,11 @@ use keywright_store::{CommitError, CommitVersion, Snapshot, Store, StoreError, T
 
 use crate::catalogue::Table;
 use crate::state::Engine;
-use crate::state::members::MemberId;
 use crate::state::recount::PartialCount;
 use crate::state::stats::{self, Counted, Tally};
 use crate::support::fault;
 use crate::support::layout::{self, Space, TableId};
+use crate::support::member_row::MemberId;
 use crate::support::rows::{Pages, READ, each_row};
 use crate::support::wake::NextWake;
 

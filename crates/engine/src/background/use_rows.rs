@@ -12,10 +12,10 @@ use keywright_store::{Store, Transaction};
 
 use super::members;
 use crate::state::Engine;
-use crate::state::members::MemberId;
 use crate::state::use_exchange::Span;
 use crate::support::fault;
 use crate::support::layout::{Space, prefix_range};
+use crate::support::member_row::MemberId;
 use crate::support::rows::each_row;
 
 /// The time between two exchanges.

@@ -112,8 +112,7 @@ async fn create_all<S: Store>(
     let now_ms = engine.env().now_ms();
     let mut tables = Vec::with_capacity(wishes.len());
     for wish in wishes {
-        let name = wish.table.clone();
-        let table = TableRef { as_given: name.clone(), name, arn_scope: None };
+        let table = TableRef::named(wish.table.clone());
         tables.push(lookup(engine, namespace, &table)?);
     }
     let ids: Vec<Target> = tables.iter().map(|table| table.target()).collect();

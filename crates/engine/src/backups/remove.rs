@@ -166,8 +166,11 @@ impl Removal {
 /// Removes backups that have expired. One process does it.
 pub(crate) async fn step<S: Store>(engine: &Engine<S>, now_ms: u64) -> Result<NextWake, Error> {
     let due = &engine.due().expiring_backups;
-    if now_ms < due.at_ms() || !engine.owns(STORE_WIDE) {
-        return Ok(NextWake { at_ms: Some(due.at_ms().max(now_ms + 1)) });
+    if !engine.owns(STORE_WIDE) {
+        return Ok(NextWake::default());
+    }
+    if now_ms < due.at_ms() {
+        return Ok(NextWake { at_ms: Some(due.at_ms()) });
     }
     due.begin(now_ms.saturating_add(LOOK_MS));
     let view = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;

@@ -1,4 +1,4 @@
-//! BatchGetItem: many items of many tables, read on one snapshot.
+//! BatchGetItem: many items of many tables, of one version of the store.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -45,13 +45,13 @@ pub(crate) async fn batch_get_item<S: Store>(
     request: &BatchGetItem,
 ) -> Result<BatchGetItemOutput, Error> {
     let tables = bind(engine, caller, request)?;
-    let snapshot = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
+    let mut rows = Rows::of(engine, &tables).await?;
     let mut answer = Answer::default();
     let mut pace = engine.pace();
     for table in &tables {
         match engine.region_view(&table.table, table.request.consistency).await? {
-            None => answer.read(engine, &mut pace, &snapshot, table).await?,
-            Some(view) => answer.read(engine, &mut pace, &view, table).await?,
+            None => answer.read(engine, &mut pace, &mut rows, table).await?,
+            Some(view) => answer.read(engine, &mut pace, &mut Rows::InRegion(view), table).await?,
         }
     }
     if answer.processed == 0
@@ -92,6 +92,40 @@ fn bind<'r, S: Store>(
     Ok(tables)
 }
 
+/// Where the rows of a batch come from.
+enum Rows<S: Store> {
+    /// All of them, in the order of the tables and their keys.
+    Read(std::vec::IntoIter<Option<Bytes>>),
+    In(S::Snapshot),
+    InRegion(Arc<S::Snapshot>),
+}
+
+impl<S: Store> Rows<S> {
+    /// A small batch is one read of the store.
+    async fn of(engine: &Engine<S>, tables: &[BoundTable<'_>]) -> Result<Self, Error> {
+        let store = engine.store();
+        let count: usize = tables.iter().map(|table| table.keys.len()).sum();
+        if count > CHUNK_KEYS_MAX || tables.iter().any(|table| table.table.strong.is_some()) {
+            return Ok(Self::In(store.snapshot().await.map_err(|error| fault::storage(&error))?));
+        }
+        let mut keys = Vec::with_capacity(count);
+        keys.extend(tables.iter().flat_map(|table| table.keys.iter().cloned()));
+        let rows = store.get_many(&keys).await.map_err(|error| fault::storage(&error))?;
+        assert_eq!(rows.len(), keys.len(), "the store answers every key");
+        Ok(Self::Read(rows.into_iter()))
+    }
+
+    /// The rows of the next keys.
+    async fn next(&mut self, keys: &[Bytes]) -> Result<Vec<Option<Bytes>>, Error> {
+        let rows = match self {
+            Self::Read(rows) => return Ok(rows.by_ref().take(keys.len()).collect()),
+            Self::In(view) => view.get_many(keys).await,
+            Self::InRegion(view) => view.get_many(keys).await,
+        };
+        rows.map_err(|error| fault::storage(&error))
+    }
+}
+
 /// The response under construction.
 #[derive(Default)]
 struct Answer {
@@ -111,11 +145,11 @@ impl Answer {
         &mut self,
         engine: &Engine<S>,
         pace: &mut Pace<'_>,
-        snapshot: &S::Snapshot,
+        rows: &mut Rows<S>,
         table: &BoundTable<'_>,
     ) -> Result<(), Error> {
         let asked = table.request;
-        let name = &asked.table.as_given;
+        let name = asked.table.as_given();
         let of = ReadOf { table: &table.table, index: None };
         let mut items = Vec::new();
         let mut left = Vec::new();
@@ -125,8 +159,7 @@ impl Answer {
             if self.bytes >= BATCH_GET_BYTES_MAX {
                 break;
             }
-            let rows = snapshot.get_many(keys).await.map_err(|error| fault::storage(&error))?;
-            for (row, key) in rows.into_iter().zip(keys) {
+            for (row, key) in rows.next(keys).await?.into_iter().zip(keys) {
                 let item = row.map(EncodedItem::from_stored).transpose().map_err(fault::corrupt)?;
                 let bytes = item.as_ref().map_or(0, EncodedItem::size_bytes);
                 if self.bytes + bytes > BATCH_GET_BYTES_MAX {
@@ -162,12 +195,12 @@ impl Answer {
         }
         assert!(items.len() <= done, "an item is returned for a key that was read");
         assert!(self.bytes <= BATCH_GET_BYTES_MAX, "a response keeps its size limit");
-        self.responses.push((name.clone(), items));
+        self.responses.push((name.to_owned(), items));
         left.extend(done..asked.parts.keys.len());
         if !left.is_empty() {
             let keys = left.into_iter().filter_map(|place| asked.parts.keys.get(place).cloned()).collect();
             let parts = KeysAndAttributesParts { keys, ..asked.parts.clone() };
-            self.unprocessed.push((name.clone(), parts));
+            self.unprocessed.push((name.to_owned(), parts));
         }
         Ok(())
     }

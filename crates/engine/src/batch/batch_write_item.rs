@@ -2,24 +2,25 @@
 //!
 //! The service does not make a batch atomic. Here as many writes as fit share one commit, and so one sync.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use keywright_semantics::capacity::WriteMode;
+use keywright_semantics::codec::EncodedItem;
 use keywright_semantics::error::Error;
 use keywright_semantics::messages::data_plane as messages;
 use keywright_semantics::request::UnprocessedItems;
 use keywright_semantics::request::batch_write_item::{BatchWrite, BatchWriteItem, BatchWriteTable};
 use keywright_semantics::request::common::OnConditionFailure;
+use keywright_semantics::request::parts::{ReturnConsumedCapacity, ReturnItemCollectionMetrics};
 use keywright_semantics::response::{BatchWriteItemOutput, CapacityForm};
 use keywright_semantics::size::item_bytes;
 use keywright_semantics::throttle::Throttled;
 use keywright_semantics::value::Item;
 use keywright_store::Store;
 
-use crate::bind::item::{bind_put, check_put};
-use crate::bind::key::{bind_key, check_key_within};
+use crate::bind::item::check_put;
+use crate::bind::key::{ItemKey, are_distinct, bind_key};
 use crate::catalogue::Table;
 use crate::state::Engine;
 use crate::support::env::Caller;
@@ -35,7 +36,16 @@ use crate::write::single_write::refused;
 struct Place<'r> {
     table: &'r BatchWriteTable,
     write: &'r BatchWrite,
+    /// Among the writes of its table.
     position: usize,
+    /// Among all writes.
+    number: usize,
+}
+
+/// The table that a write was checked against, and the keys of its item.
+struct Checked {
+    table: Arc<Table>,
+    key: ItemKey,
 }
 
 impl<'r> Place<'r> {
@@ -52,18 +62,18 @@ pub(crate) async fn batch_write_item<S: Store>(
     caller: &Caller,
     request: &BatchWriteItem,
 ) -> Result<BatchWriteItemOutput, Error> {
-    let places: Vec<Place<'_>> = request.tables.iter().flat_map(places).collect();
+    let places = places(request);
     let steps = binding_steps(bytes_of(&places));
-    engine.pace().turn(steps, |_| check(engine, caller, request, &places)).await??;
+    let checked = engine.pace().turn(steps, |_| check(engine, caller, request, &places)).await??;
     let mut answer = Answer::default();
     let mut throttled: Option<Throttled> = None;
     let mut groups = vec![places.clone()];
     while let Some(group) = groups.pop() {
         let bind = || {
             let mut tables = Tables::of(engine, caller);
-            group.iter().map(|place| bind_write(tables.of_place(*place)?, *place)).collect()
+            group.iter().map(|place| bind_write(tables.of_place(*place)?, *place, &checked)).collect()
         };
-        let steps = binding_steps(bytes_of(&group));
+        let steps = if group.len() == places.len() { steps } else { binding_steps(bytes_of(&group)) };
         match run(engine, GroupKind::Single, None, steps, bind).await? {
             GroupEnd::TooLarge if group.len() > 1 => {
                 let (first, second) = group.split_at(group.len() / 2);
@@ -86,7 +96,7 @@ pub(crate) async fn batch_write_item<S: Store>(
                     groups.push(rest);
                 }
             }
-            end => answer.add(&group, end)?,
+            end => answer.add(request, &group, end)?,
         }
     }
     if answer.left == places.len()
@@ -105,45 +115,56 @@ fn bytes_of(places: &[Place<'_>]) -> usize {
     places.iter().map(|place| item_bytes(place.item())).sum()
 }
 
-fn places(table: &BatchWriteTable) -> impl Iterator<Item = Place<'_>> {
-    table.writes.iter().enumerate().map(move |(position, write)| Place { table, write, position })
+fn places(request: &BatchWriteItem) -> Vec<Place<'_>> {
+    let mut places = Vec::with_capacity(request.tables.iter().map(|table| table.writes.len()).sum());
+    for table in &request.tables {
+        for (position, write) in table.writes.iter().enumerate() {
+            places.push(Place { table, write, position, number: places.len() });
+        }
+    }
+    places
 }
 
 /// Checks that every table exists, every write fits its table, and no item is written twice. Otherwise
-/// nothing is written.
+/// nothing is written. Returns what was found for each write.
 fn check<S: Store>(
     engine: &Engine<S>,
     caller: &Caller,
     request: &BatchWriteItem,
     places: &[Place<'_>],
-) -> Result<(), Error> {
+) -> Result<Vec<Checked>, Error> {
     for table in &request.tables {
         engine.catalogue().lookup_for(caller, &table.table)?;
     }
-    let mut seen: BTreeSet<Bytes> = BTreeSet::new();
-    let mut shared: Vec<(Arc<Table>, Bytes)> = Vec::new();
+    let mut checked = Vec::with_capacity(places.len());
     let mut tables = Tables::of(engine, caller);
     for place in places {
-        let table = tables.of_place(*place)?;
-        let key = match place.write {
-            BatchWrite::Put(item) => {
-                check_key_within(&table.schema, item)?;
-                check_put(table.id, &table.schema, item)?
-            }
-            BatchWrite::Delete(key) => bind_key(table.id, &table.schema, key)?,
-        };
-        if table.strong.is_some() {
-            shared.push((table, key.row.clone()));
-        }
-        if !seen.insert(key.row) {
-            return Err(Error::validation(messages::BATCH_DUPLICATE_KEYS));
+        match tables.of_place(*place).and_then(|table| check_write(table, *place)) {
+            Ok(write) => checked.push(write),
+            // A key that repeats before this write is the first fault.
+            Err(error) => return Err(check_distinct(&checked).err().unwrap_or(error)),
         }
     }
-    if shared.is_empty() {
-        return Ok(());
+    check_distinct(&checked)?;
+    let strong = checked.iter().filter(|write| write.table.strong.is_some());
+    let strong: Vec<(&Table, &Bytes)> = strong.map(|write| (&*write.table, &write.key.row)).collect();
+    if !strong.is_empty() {
+        engine.contend(&strong)?;
     }
-    let writes: Vec<(&Table, &Bytes)> = shared.iter().map(|(table, row)| (&**table, row)).collect();
-    engine.contend(&writes)
+    Ok(checked)
+}
+
+fn check_write(table: Arc<Table>, place: Place<'_>) -> Result<Checked, Error> {
+    let key = match place.write {
+        BatchWrite::Put(item) => check_put(table.id, &table.schema, item)?,
+        BatchWrite::Delete(key) => bind_key(table.id, &table.schema, key)?,
+    };
+    Ok(Checked { table, key })
+}
+
+fn check_distinct(checked: &[Checked]) -> Result<(), Error> {
+    let keys = checked.iter().map(|write| &write.key);
+    if are_distinct(keys) { Ok(()) } else { Err(Error::validation(messages::BATCH_DUPLICATE_KEYS)) }
 }
 
 /// The tables of writes that follow each other, each looked up once.
@@ -170,14 +191,16 @@ impl<'e, 'r, S: Store> Tables<'e, 'r, S> {
     }
 }
 
-fn bind_write(table: Arc<Table>, place: Place<'_>) -> Result<Action<'_>, Error> {
-    let (key, effect) = match place.write {
-        BatchWrite::Put(item) => {
-            check_key_within(&table.schema, item)?;
-            let put = bind_put(table.id, &table.schema, item)?;
-            (put.key, Effect::Put(put.item))
-        }
-        BatchWrite::Delete(key) => (bind_key(table.id, &table.schema, key)?, Effect::Delete),
+/// Binds a write. What was checked against the same table needs no second check.
+fn bind_write<'r>(table: Arc<Table>, place: Place<'r>, checked: &[Checked]) -> Result<Action<'r>, Error> {
+    let known = checked.get(place.number).filter(|write| Arc::ptr_eq(&write.table, &table));
+    let key = match known {
+        Some(write) => write.key.clone(),
+        None => check_write(Arc::clone(&table), place)?.key,
+    };
+    let effect = match place.write {
+        BatchWrite::Put(item) => Effect::Put(EncodedItem::encode(item)),
+        BatchWrite::Delete(_) => Effect::Delete,
     };
     Ok(Action { table, key, effect, condition: None, given: Some(place.item()) })
 }
@@ -193,14 +216,18 @@ struct Answer {
 }
 
 impl Answer {
-    fn add(&mut self, group: &[Place<'_>], end: GroupEnd) -> Result<(), Error> {
+    fn add(&mut self, request: &BatchWriteItem, group: &[Place<'_>], end: GroupEnd) -> Result<(), Error> {
         match end {
             GroupEnd::Written(outcomes) => {
                 assert_eq!(outcomes.len(), group.len(), "every write of a group has an outcome");
                 for (place, outcome) in group.iter().zip(&outcomes) {
-                    let name = &place.table.table.as_given;
-                    self.meter.add(name, outcome.change.usage(&outcome.table, WriteMode::Plain));
-                    self.collections.add(name, place.item(), outcome);
+                    let name = place.table.table.as_given();
+                    if request.capacity != ReturnConsumedCapacity::None {
+                        self.meter.add(name, outcome.change.usage(&outcome.table, WriteMode::Plain));
+                    }
+                    if request.metrics == ReturnItemCollectionMetrics::Size {
+                        self.collections.add(name, place.item(), outcome);
+                    }
                 }
                 Ok(())
             }
@@ -224,11 +251,11 @@ impl Answer {
     /// Returns a write as unprocessed, for the client to send again.
     fn leave(&mut self, place: Place<'_>) {
         self.left += 1;
-        let name = &place.table.table.as_given;
+        let name = place.table.table.as_given();
         let Some(parts) = place.table.part(place.position) else { return };
         match self.unprocessed.iter_mut().find(|(table, _)| table == name) {
             Some((_, writes)) => writes.push(parts),
-            None => self.unprocessed.push((name.clone(), vec![parts])),
+            None => self.unprocessed.push((name.to_owned(), vec![parts])),
         }
     }
 }

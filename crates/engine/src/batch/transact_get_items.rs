@@ -1,4 +1,4 @@
-//! TransactGetItems: up to 100 items, read from one snapshot.
+//! TransactGetItems: up to 100 items of one version of the store.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use keywright_semantics::messages::data_plane as messages;
 use keywright_semantics::request::transact_get_items::TransactGetItems;
 use keywright_semantics::response::{CapacityForm, TransactGetItemsOutput};
 use keywright_semantics::throttle::Direction;
-use keywright_store::{Snapshot, Store};
+use keywright_store::Store;
 
 use crate::batch::cancel::{cancelled_by_fault, cancelled_by_limits};
 use crate::bind::key::bind_row;
@@ -35,8 +35,7 @@ pub(crate) async fn transact_get_items<S: Store>(
     request: &TransactGetItems,
 ) -> Result<TransactGetItemsOutput, Error> {
     let (tables, keys) = bind(engine, caller, request)?;
-    let snapshot = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
-    let rows = snapshot.get_many(&keys).await.map_err(|error| fault::storage(&error))?;
+    let rows = engine.store().get_many(&keys).await.map_err(|error| fault::storage(&error))?;
     assert_eq!(rows.len(), request.gets.len(), "the store answers every key");
     let mut meter = Meter::default();
     let mut responses = Vec::with_capacity(rows.len());
@@ -48,7 +47,7 @@ pub(crate) async fn transact_get_items<S: Store>(
         let bytes = item.as_ref().map_or(0, EncodedItem::size_bytes);
         bytes_read += bytes;
         let units = read_units(bytes, ReadMode::Transactional);
-        meter.add(&get.table.as_given, TableUsage { table: Usage::reading(units), ..TableUsage::default() });
+        meter.add(get.table.as_given(), TableUsage { table: Usage::reading(units), ..TableUsage::default() });
         let arm = Arm { index: None, direction: Direction::Read, key: Some(within_items(key)), units };
         demands.push(Demand { table, arms: vec![arm] });
         let item = match item {

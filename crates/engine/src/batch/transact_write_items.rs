@@ -4,7 +4,6 @@
 //! table cancels the transaction with that one reason. After that all conditions are evaluated, and every
 //! failure has its reason.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -20,11 +19,11 @@ use keywright_semantics::request::transact_write_items::{
 use keywright_semantics::response::{CapacityForm, TransactWriteItemsOutput};
 use keywright_semantics::size::item_bytes;
 use keywright_semantics::value::Item;
-use keywright_store::{Snapshot, Store};
+use keywright_store::Store;
 
 use crate::batch::cancel::{cancelled, cancelled_by_fault, cancelled_by_limits, reason};
 use crate::bind::item::{bind_put, check_condition, check_update};
-use crate::bind::key::bind_key;
+use crate::bind::key::{are_distinct, bind_key};
 use crate::bind::transaction::check_tables;
 use crate::bind::{BindFault, FaultScope};
 use crate::catalogue::Table;
@@ -87,8 +86,7 @@ async fn execute<S: Store>(
 
 /// The row of a token that was used and has not expired.
 async fn used_token<S: Store>(engine: &Engine<S>, key: &Bytes) -> Result<Option<TokenRow>, Error> {
-    let snapshot = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
-    let row = snapshot.get(key).await.map_err(|error| fault::storage(&error))?;
+    let row = engine.store().get(key).await.map_err(|error| fault::storage(&error))?;
     let now_ms = engine.env().now_ms();
     Ok(row.and_then(TokenRow::decode).filter(|row| row.expires_ms > now_ms))
 }
@@ -102,7 +100,8 @@ fn new_token<S: Store>(
     let fingerprint = token.fingerprint;
     let expires_ms = TokenRow::expiry(engine.env().now_ms());
     let nonce = engine.env().random_u128();
-    let names: Vec<String> = request.actions.iter().map(|action| action.table.as_given.clone()).collect();
+    let names: Vec<String> =
+        request.actions.iter().map(|action| action.table.as_given().to_owned()).collect();
     let row = move |outcomes: &[Outcome]| TokenRow {
         expires_ms,
         fingerprint,
@@ -173,10 +172,11 @@ fn written(request: &TransactWriteItems, outcomes: &[Outcome]) -> TransactWriteI
     let mut collections = CollectionReport::default();
     for (action, outcome) in request.actions.iter().zip(outcomes) {
         if request.capacity != ReturnConsumedCapacity::None {
-            meter.add(&action.table.as_given, outcome.change.usage(&outcome.table, WriteMode::Transactional));
+            meter
+                .add(action.table.as_given(), outcome.change.usage(&outcome.table, WriteMode::Transactional));
         }
         if request.metrics == ReturnItemCollectionMetrics::Size && outcome.change.changes_item() {
-            collections.add(&action.table.as_given, item_of(&action.action), outcome);
+            collections.add(action.table.as_given(), item_of(&action.action), outcome);
         }
     }
     TransactWriteItemsOutput {
@@ -236,11 +236,8 @@ fn bind<'r, S: Store>(
             action => bound.push(action),
         }
     }
-    let mut seen = BTreeSet::new();
-    for action in bound.iter().flatten() {
-        if !seen.insert(action.key.row.clone()) {
-            return Err(Error::validation(messages::TRANSACTION_DUPLICATE_ITEM));
-        }
+    if !are_distinct(bound.iter().flatten().map(|action| &action.key)) {
+        return Err(Error::validation(messages::TRANSACTION_DUPLICATE_ITEM));
     }
     let payload: usize = request.actions.iter().map(|action| payload_bytes(&action.action)).sum();
     if payload > TRANSACTION_BYTES_MAX {

@@ -9,7 +9,9 @@ use keywright_semantics::size::item_bytes;
 use keywright_semantics::value::Item;
 
 use super::BindFault;
-use super::key::{ItemKey, bind_item_key, check_size, empty_kind, key_value, parts, stored_value};
+use super::key::{
+    ItemKey, bind_item_key, bind_key_within, check_size, empty_kind, key_value, parts, stored_value,
+};
 use crate::support::layout::TableId;
 
 /// An item to put, checked against the schema.
@@ -19,9 +21,10 @@ pub(crate) struct BoundPut {
     pub item: EncodedItem,
 }
 
-/// Checks a whole item that a client sent as [`bind_put`] does. Nothing is encoded but its key.
+/// Checks a whole item that a client sent in a batch as [`bind_put`] does, with the texts of a `Key`. Nothing
+/// is encoded but its key.
 pub(crate) fn check_put(table: TableId, schema: &TableSchema, item: &Item) -> Result<ItemKey, BindFault> {
-    let key = bind_item_key(table, schema, item)?;
+    let key = bind_key_within(table, schema, item)?;
     check_index_keys(schema, item)?;
     if item_bytes(item) > ITEM_BYTES_MAX {
         return Err(BindFault::request(messages::ITEM_TOO_LARGE));

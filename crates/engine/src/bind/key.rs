@@ -152,9 +152,20 @@ pub(crate) fn bind_key(table: TableId, schema: &TableSchema, key: &Item) -> Resu
     Ok(KeyValues::bind_key(schema, key)?.place(table, schema))
 }
 
-/// Checks the key in a whole item with the texts of a `Key`, as BatchWriteItem does.
-pub(crate) fn check_key_within(schema: &TableSchema, item: &Item) -> Result<(), BindFault> {
-    KeyValues::bind(schema, item, Wording::Key).map(|_| ())
+/// Whether no two of the keys name one item.
+pub(crate) fn are_distinct<'k>(keys: impl Iterator<Item = &'k ItemKey>) -> bool {
+    let mut rows: Vec<&[u8]> = keys.map(|key| key.row.as_ref()).collect();
+    rows.sort_unstable();
+    rows.is_sorted_by(|one, next| one < next)
+}
+
+/// The keys of a whole item, checked with the texts of a `Key`, as BatchWriteItem does.
+pub(crate) fn bind_key_within(
+    table: TableId,
+    schema: &TableSchema,
+    item: &Item,
+) -> Result<ItemKey, BindFault> {
+    Ok(KeyValues::bind(schema, item, Wording::Key)?.place(table, schema))
 }
 
 /// The keys of a whole item that a client sent.

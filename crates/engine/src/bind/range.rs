@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use keywright_semantics::expression::{KeyClause, KeyCondition, KeyPredicate};
 use keywright_semantics::key::{
-    KeyValueRef, encode_sort, encode_sort_prefix, partition_hash, successor_prefix,
+    KeyValueRef, encode_sort, encode_sort_prefix, partition_hash, sort_bytes, successor_prefix,
 };
 use keywright_semantics::messages::data_plane as messages;
 use keywright_semantics::messages::expression::legacy_key_operator;
@@ -17,17 +17,22 @@ use super::key::{KeyPart, check_size, empty_kind, key_value};
 /// The rows that a Query reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct QueryRange {
-    /// All rows of the partition.
-    pub partition: KeyRange,
+    /// The start of the keys of the partition's rows.
+    prefix: Vec<u8>,
     /// The rows the condition selects, within the partition; empty if `end <= start`.
     pub selected: KeyRange,
 }
 
 impl QueryRange {
+    /// All rows of the partition.
+    pub(crate) fn partition(&self) -> KeyRange {
+        prefix_range(&self.prefix)
+    }
+
     /// Whether the sort-key condition would select this position if it were in the partition. Positions of
     /// different partitions differ only in their prefix.
     pub(crate) fn would_select(&self, position: &Bytes) -> bool {
-        let start = &self.partition.start;
+        let start = &self.prefix;
         let moved: Bytes = start.iter().chain(position.iter().skip(start.len())).copied().collect();
         moved >= self.selected.start && self.selected.end.as_ref().is_none_or(|end| moved < *end)
     }
@@ -63,12 +68,13 @@ pub(crate) fn bind_range_visiting(
     let partition = partition_values(key, condition)?;
     key.sort.iter().try_for_each(visit)?;
     let sort = sort_clauses(key, condition)?;
-    let mut start = prefix;
-    start.extend_from_slice(&partition_hash(partition).0);
-    let partition = prefix_range(&start);
+    let mut prefix = prefix;
+    prefix.extend_from_slice(&partition_hash(partition).0);
     let selected = match sort.split_last() {
-        None => partition.clone(),
+        None => prefix_range(&prefix),
+        Some((last, [])) => select(&prefix, last.0, &last.1.predicate)?,
         Some((last, equal)) => {
+            let mut start = prefix.clone();
             for (attribute, clause) in equal {
                 let KeyPredicate::Eq(value) = &clause.predicate else {
                     return Err(BindFault::request(messages::KEY_CONDITION_NOT_SUPPORTED));
@@ -78,7 +84,7 @@ pub(crate) fn bind_range_visiting(
             select(&start, last.0, &last.1.predicate)?
         }
     };
-    Ok(QueryRange { partition, selected })
+    Ok(QueryRange { prefix, selected })
 }
 
 fn clause<'a>(condition: &'a KeyCondition, attribute: &KeyAttribute) -> Option<&'a KeyClause> {
@@ -189,16 +195,17 @@ fn operand<'a>(
 /// Encoded components are prefix-free, so the rows with one value are exactly those that start with its
 /// encoding.
 fn select(prefix: &[u8], attribute: &KeyAttribute, predicate: &KeyPredicate) -> Result<KeyRange, BindFault> {
-    let all = prefix_range(prefix);
     let attribute = (KeyPart::Sort, attribute);
     let encoded = |value| -> Result<Vec<u8>, BindFault> {
-        let mut key = prefix.to_vec();
-        encode_sort(operand(attribute, value)?, &mut key);
+        let value = operand(attribute, value)?;
+        let mut key = Vec::with_capacity(prefix.len() + sort_bytes(value));
+        key.extend_from_slice(prefix);
+        encode_sort(value, &mut key);
         Ok(key)
     };
     let range = |start: Option<Vec<u8>>, end: Option<Vec<u8>>| KeyRange {
-        start: start.map_or_else(|| all.start.clone(), Bytes::from),
-        end: end.map(Bytes::from).or_else(|| all.end.clone()),
+        start: start.map_or_else(|| Bytes::copy_from_slice(prefix), Bytes::from),
+        end: end.or_else(|| successor_prefix(prefix)).map(Bytes::from),
     };
     Ok(match predicate {
         KeyPredicate::Eq(value) => prefix_range(&encoded(value)?),

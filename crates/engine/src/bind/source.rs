@@ -31,9 +31,16 @@ impl<'a> Source<'a> {
         }
     }
 
+    /// The attributes of a `LastEvaluatedKey`; one that is part of both keys comes twice.
+    pub(crate) fn position_attributes(&self) -> impl Iterator<Item = &'a str> + Clone {
+        let of_index = self.index.map(|(_, index)| &index.key);
+        let keys = std::iter::once(&self.table.schema.key).chain(of_index);
+        keys.flat_map(|key| key.partition.iter().chain(&key.sort)).map(|attribute| attribute.name.as_str())
+    }
+
     /// Whether an attribute is part of a `LastEvaluatedKey`.
     pub(crate) fn is_position_attribute(&self, name: &str) -> bool {
-        self.table.schema.key.contains(name) || self.index.is_some_and(|(_, index)| index.key.contains(name))
+        self.position_attributes().any(|attribute| attribute == name)
     }
 
     /// A partition of a table without a sort key is one item: a read of it neither stops early nor is

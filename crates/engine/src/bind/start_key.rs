@@ -107,8 +107,8 @@ fn position_value<'a>(attribute: &KeyAttribute, start: &'a Item) -> Result<KeyVa
 /// Observed: with a condition on the sort key, the sort key is compared before the partition. A position in
 /// another partition then gets the text for a query that can return one row only.
 pub(crate) fn check_position(range: &QueryRange, position: &Bytes) -> Result<(), Error> {
-    let whole = range.selected == range.partition;
-    let outside = !contains(&range.partition, position);
+    let whole = range.selected == range.partition();
+    let outside = !contains(&range.partition(), position);
     let text = match (outside, whole) {
         (true, true) => messages::START_KEY_OUTSIDE,
         (true, false) if range.would_select(position) => messages::START_KEY_NOT_RESTARTABLE,

@@ -1,7 +1,10 @@
 //! Branches: all tables of one account and region that were made as copies of another's.
 //!
 //! Records without a name are purged when the database is opened, so a copy that a crash interrupts leaves
-//! nothing. A row per branch lists the ids of its tables, so that only those are dropped with it.
+//! nothing. In a shared store a record says which process copies into its table: the others leave it alone
+//! until that process is gone. Then one of them gives the copy up: it writes the record, so a process that
+//! was only frozen conflicts with its next commit. A row per branch lists the ids of its tables, so that only
+//! those are dropped with it.
 
 use std::sync::Arc;
 
@@ -20,11 +23,15 @@ use crate::support::layout::{self, TableId};
 use crate::support::rows::Pages;
 
 /// How naming the tables of a branch ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Naming {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Naming<R> {
     Named,
     /// The account and region have a table already.
     Occupied,
+    /// Another process took this one for gone, and the copies for left over.
+    GivenUp,
+    /// There is no room for it next to the other branches.
+    Refused(R),
 }
 
 /// What branches hold.
@@ -95,57 +102,127 @@ impl<S: Store> Catalogue<S> {
             txn.put(next_id_key(), Bytes::copy_from_slice(&next.to_be_bytes()));
             // After an unknown outcome new ids are drawn. Records without a name are purged at the next open.
             if self.commit(txn).await? == Ended::Done {
+                let mut cache = self.write();
+                for table in tables.iter().filter(|table| table.copied_by.is_some()) {
+                    cache.sizes.set(table.id, record_bytes(table));
+                    cache.copying.insert(table.id, Arc::new(table.clone()));
+                }
+                drop(cache);
                 return Ok(tables);
             }
         }
         Err(fault::internal())
     }
 
-    /// Names stored tables, all in one commit that also writes their records again, unless the account and
-    /// region have a table already.
-    pub(crate) async fn name_all(&self, namespace: &Namespace, tables: &[Table]) -> Result<Naming, Error> {
+    /// Names stored tables, all in one commit that also writes their records and `rows`, unless the account
+    /// and region have a table already, another process took the tables for left over, or `refuse` has a
+    /// reason in what the other branches hold. The commit's own view decides all this.
+    pub(crate) async fn name_all<R>(
+        &self,
+        namespace: &Namespace,
+        tables: &[Table],
+        (account, refuse): (Option<&AccountId>, impl Fn(Held) -> Option<R>),
+        rows: &[(Bytes, Bytes)],
+    ) -> Result<Naming<R>, Error> {
         let names: Vec<Bytes> = tables.iter().map(|table| name_key(namespace, &table.name)).collect();
+        let ids = || tables.iter().map(|table| table.id);
         let _turn = self.change_turn.lock().await;
         for _ in 0..CHANGE_TRIES_MAX {
-            if self.count(namespace) > 0 {
-                return Ok(Naming::Occupied);
-            }
             let mut txn = TableChange::begin(&self.store).await?;
             let taken = txn.get_for_write(&names).await.map_err(|fault| fault::storage(&fault))?;
-            let ids = || tables.iter().map(|table| Some(table.id.0));
-            let is_own = taken.iter().map(|row| row.as_ref().and_then(|row| read_u64(row))).eq(ids());
-            // An earlier try with unknown outcome named them.
-            if !is_own {
-                if taken.iter().any(Option::is_some) {
-                    return Ok(Naming::Occupied);
-                }
-                for (name, table) in names.iter().zip(tables) {
-                    txn.place(table);
-                    txn.put(name.clone(), Bytes::copy_from_slice(&table.id.0.to_be_bytes()));
-                }
-                txn.put(branch_key(namespace), encode_ids(tables.iter().map(|table| table.id)));
-                if self.commit(txn).await? != Ended::Done {
-                    continue;
-                }
+            let taken: Vec<Option<TableId>> =
+                taken.iter().map(|row| row.as_ref().and_then(|row| read_u64(row)).map(TableId)).collect();
+            if taken.iter().copied().eq(ids().map(Some)) {
+                // An earlier try with unknown outcome named them.
+                self.publish(guard::records(&*txn, ids()).await?);
+                return Ok(Naming::Named);
             }
-            let sized: Vec<(Arc<Table>, usize)> =
-                tables.iter().map(|table| (Arc::new(table.clone()), record_bytes(table))).collect();
-            let mut cache = self.write();
-            for (table, bytes) in &sized {
-                cache.admit(table, *bytes);
+            if self.is_behind(&*txn).await? {
+                drop(txn);
+                self.reload_in_turn().await?;
+                continue;
             }
-            return Ok(Naming::Named);
+            // The catalogue in memory is that of this view, and any later change conflicts with the commit.
+            if self.count(namespace) > 0 || taken.iter().any(Option::is_some) {
+                return Ok(Naming::Occupied);
+            }
+            if let Some(refusal) = refuse(self.held_by_branches(account)) {
+                return Ok(Naming::Refused(refusal));
+            }
+            let before = guard::records_present(&*txn, ids()).await?;
+            let states = |of: &[Table]| -> Vec<_> {
+                of.iter().map(|table| (table.id, table.version, table.copied_by)).collect()
+            };
+            if states(&before) != states(tables) {
+                return Ok(Naming::GivenUp);
+            }
+            let mut shown = tables.to_vec();
+            for ((before, table), name) in before.iter().zip(&mut shown).zip(&names) {
+                table.copied_by = None;
+                txn.change(before, table);
+                txn.put(name.clone(), Bytes::copy_from_slice(&table.id.0.to_be_bytes()));
+            }
+            txn.put(branch_key(namespace), encode_ids(ids()));
+            for (key, value) in rows {
+                txn.put(key.clone(), value.clone());
+            }
+            if self.commit(txn).await? == Ended::Done {
+                self.publish(shown);
+                return Ok(Naming::Named);
+            }
         }
         Err(fault::internal())
     }
 
-    /// Leaves stored tables without a name to be purged.
+    /// Shows new tables to requests.
+    fn publish(&self, tables: Vec<Table>) {
+        let sized = with_sizes(tables);
+        let mut cache = self.write();
+        for (table, bytes) in &sized {
+            cache.admit(table, *bytes);
+        }
+    }
+
+    /// Leaves stored tables without a name to be purged, in a store of one process.
     pub(crate) fn abandon(&self, tables: impl Iterator<Item = Table>) {
         let mut cache = self.write();
         for table in tables {
-            cache.sizes.set(table.id, record_bytes(&table));
-            cache.insert_doomed(Arc::new(table));
+            cache.insert_given_up(table);
         }
+    }
+
+    /// The same in a shared store, for tables that are still being copied: their process conflicts if it
+    /// writes them again. Until they are purged, the first of them counts `copied_bytes`.
+    pub(crate) async fn give_up(&self, ids: &[TableId], copied_bytes: u64) -> Result<(), Error> {
+        let _turn = self.change_turn.lock().await;
+        for _ in 0..CHANGE_TRIES_MAX {
+            let mut txn = TableChange::begin(&self.store).await?;
+            let mut left = guard::records_present(&*txn, ids.iter().copied()).await?;
+            left.retain(|table| table.copied_by.is_some());
+            for (place, table) in left.iter_mut().enumerate() {
+                let before = table.clone();
+                table.copied_by = None;
+                table.copied_bytes = Some(if place == 0 { copied_bytes } else { 0 });
+                txn.change(&before, table);
+            }
+            // None are left if another process was first, or an earlier try with unknown outcome.
+            if left.is_empty() || self.commit(txn).await? == Ended::Done {
+                let mut cache = self.write();
+                for id in ids {
+                    cache.copying.remove(id);
+                }
+                for table in left {
+                    cache.insert_given_up(table);
+                }
+                return Ok(());
+            }
+        }
+        Err(fault::internal())
+    }
+
+    /// The tables into which branches are copied.
+    pub(crate) fn copying(&self) -> Vec<Arc<Table>> {
+        self.read().copying.values().cloned().collect()
     }
 
     /// Removes the names of a place's tables in one commit, and returns these tables; `None` if there are no
@@ -193,13 +270,7 @@ impl<S: Store> Catalogue<S> {
     }
 
     fn doom_all(&self, namespace: &Namespace, tables: Vec<Table>) -> Vec<Arc<Table>> {
-        let sized: Vec<(Arc<Table>, usize)> = tables
-            .into_iter()
-            .map(|table| {
-                let bytes = record_bytes(&table);
-                (Arc::new(table), bytes)
-            })
-            .collect();
+        let sized = with_sizes(tables);
         let mut cache = self.write();
         for (table, bytes) in &sized {
             cache.admit(table, *bytes);
@@ -207,6 +278,15 @@ impl<S: Store> Catalogue<S> {
         }
         sized.into_iter().map(|(table, _)| table).collect()
     }
+}
+
+/// Tables with the sizes of their records, which are encoded before a lock is taken.
+fn with_sizes(tables: Vec<Table>) -> Vec<(Arc<Table>, usize)> {
+    let sized = |table: Table| {
+        let bytes = record_bytes(&table);
+        (Arc::new(table), bytes)
+    };
+    tables.into_iter().map(sized).collect()
 }
 
 const ID_BYTES: usize = 8;

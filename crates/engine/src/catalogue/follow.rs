@@ -11,9 +11,9 @@ use bytes::Bytes;
 use keywright_semantics::error::Error;
 use keywright_store::{KeyRange, Snapshot, Store, Transaction};
 
-use super::guard::{TableChange, format_key};
+use super::guard::TableChange;
 use super::record::RecordFault;
-use super::rows::{NAMES, RECORDS, epoch_key};
+use super::rows::{NAMES, RECORDS, epoch_key, format_key, read_epoch};
 use super::{Cache, Catalogue, CatalogueFault, Ended, commit, format, read_u64, record};
 use crate::support::fault;
 use crate::support::layout::{Space, TableId};
@@ -26,6 +26,11 @@ impl<S: Store> Catalogue<S> {
     /// Whether the epoch was read at this time or later.
     pub(crate) fn is_followed_since(&self, time_ms: u64) -> bool {
         self.followed_ms.load(Ordering::Relaxed) >= time_ms
+    }
+
+    /// Whether the copy in memory is the one of this epoch's row.
+    pub(crate) fn is_of_epoch(&self, row: Option<Bytes>) -> bool {
+        read_epoch(row) == self.epoch()
     }
 
     /// Notes that the epoch was read at this time.
@@ -47,10 +52,8 @@ impl<S: Store> Catalogue<S> {
             return Ok(());
         }
         let number = self.follows_begun.fetch_add(1, Ordering::AcqRel) + 1;
-        let view = self.store.snapshot().await.map_err(|fault| fault::storage(&fault))?;
-        let stored = read_epoch(view.get(&epoch_key()).await.map_err(|fault| fault::storage(&fault))?);
+        let stored = read_epoch(self.store.get(&epoch_key()).await.map_err(|fault| fault::storage(&fault))?);
         if stored != self.epoch() {
-            drop(view);
             self.reload().await?;
         }
         self.note_followed(now_ms);
@@ -58,19 +61,35 @@ impl<S: Store> Catalogue<S> {
         Ok(())
     }
 
-    /// Replaces the copy in memory by what is stored.
     async fn reload(&self) -> Result<(), Error> {
-        // No change of this process may end between the view and its publication.
         let _turn = self.change_turn.lock().await;
+        self.reload_in_turn().await
+    }
+
+    /// Replaces the copy in memory by what is stored. The caller has the turn of changes: no change of this
+    /// process may end between the view and its publication.
+    pub(super) async fn reload_in_turn(&self) -> Result<(), Error> {
         let view = self.store.snapshot().await.map_err(|fault| fault::storage(&fault))?;
         let epoch = read_epoch(view.get(&epoch_key()).await.map_err(|fault| fault::storage(&fault))?);
         let mut cache = read_all(&view).await.map_err(|_unreadable| fault::internal())?;
         let mut known = self.write();
         cache.keep_equal(&known);
+        if let Some(slots) = &self.slots {
+            slots.keep(|table| cache.sizes.has(table));
+        }
         *known = cache;
         drop(known);
         self.epoch.store(epoch, Ordering::Release);
         Ok(())
+    }
+
+    /// Whether the copy in memory lacks a change that this view shows.
+    pub(super) async fn is_behind(&self, view: &impl Snapshot) -> Result<bool, Error> {
+        if !self.store.capabilities().is_shared {
+            return Ok(false);
+        }
+        let stored = view.get(&epoch_key()).await.map_err(|fault| fault::storage(&fault))?;
+        Ok(read_epoch(stored) != self.epoch())
     }
 
     /// Commits a change of tables: when this returns `Done`, it may be answered.
@@ -82,9 +101,13 @@ impl<S: Store> Catalogue<S> {
         if !self.store.capabilities().is_shared {
             return commit(txn.into_inner()).await;
         }
+        let slots = if stored >= format::SLOTS { txn.write_slots().await? } else { Vec::new() };
         let before = read_epoch(rows.next().flatten());
         txn.put(epoch_key(), Bytes::copy_from_slice(&(before + 1).to_be_bytes()));
         let ended = commit(txn.into_inner()).await?;
+        if ended == Ended::Conflict && self.slots.is_some() {
+            self.close_slots(&slots).await.map_err(|fault| fault::storage(&fault))?;
+        }
         if ended == Ended::Done {
             // If other changes came before it, they are still to be read.
             let _behind =
@@ -111,10 +134,6 @@ impl Cache {
             }
         }
     }
-}
-
-fn read_epoch(row: Option<Bytes>) -> u64 {
-    row.and_then(|row| read_u64(&row)).unwrap_or(0)
 }
 
 /// The epoch and the whole catalogue of a view.
@@ -168,7 +187,11 @@ async fn read_all(view: &impl Snapshot) -> Result<Cache, CatalogueFault> {
     })
     .await?;
     for table in tables.into_values() {
-        cache.insert_doomed(table);
+        if table.copied_by.is_some() {
+            cache.copying.insert(table.id, table);
+        } else {
+            cache.insert_doomed(table);
+        }
     }
     Ok(cache)
 }

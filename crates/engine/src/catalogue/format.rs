@@ -13,8 +13,9 @@ use keywright_semantics::error::{Error, ErrorKind};
 use keywright_semantics::messages::{backup as messages, destination, global, resource_policy};
 use keywright_store::{Snapshot, Store, StoreError, Transaction};
 
-use super::guard::{TableChange, format_key};
+use super::guard::TableChange;
 use super::record::TAGGED;
+use super::rows::format_key;
 use super::table::Table;
 use super::{Catalogue, record};
 use crate::support::fault;
@@ -29,8 +30,10 @@ const HISTORY: u8 = 4;
 const DESTINATIONS: u8 = 5;
 /// The format of stores with tables that have replicas in other regions: their writers must write versions.
 const REPLICAS: u8 = 6;
+/// The format of shared stores whose writers have slots: who changes a table must write its slots.
+pub(super) const SLOTS: u8 = 7;
 /// The newest format that this release knows.
-pub(super) const NEWEST: u8 = REPLICAS;
+pub(super) const NEWEST: u8 = SLOTS;
 
 /// The format that a store must have for this table to be in it.
 fn needed_for(table: &Table) -> u8 {
@@ -58,28 +61,22 @@ pub(super) fn of_row(row: Option<&Bytes>) -> u8 {
 impl<S: Store> Catalogue<S> {
     /// Refuses a table's first policy while a process over the store would not judge requests by it.
     pub(crate) async fn check_knows_policies(&self, table: &str) -> Result<(), Error> {
-        if !self.store.capabilities().is_shared {
-            return Ok(());
-        }
-        let view = self.store.snapshot().await.map_err(|fault| fault::storage(&fault))?;
-        if all_know(&view, TAGGED).await.map_err(|fault| fault::storage(&fault))? {
-            Ok(())
-        } else {
-            Err(no_policy_yet(table))
-        }
+        if self.all_know_tagged().await? { Ok(()) } else { Err(no_policy_yet(table)) }
     }
 
     /// Refuses a strongly consistent group while a process over the store would not know its names.
     pub(crate) async fn check_knows_strong(&self, table: &str) -> Result<(), Error> {
+        if self.all_know_tagged().await? { Ok(()) } else { Err(not_strong_yet(table)) }
+    }
+
+    /// Whether every process over the store reads records with sections, and all critical ones that this one
+    /// writes.
+    pub(crate) async fn all_know_tagged(&self) -> Result<bool, Error> {
         if !self.store.capabilities().is_shared {
-            return Ok(());
+            return Ok(true);
         }
         let view = self.store.snapshot().await.map_err(|fault| fault::storage(&fault))?;
-        if all_know(&view, TAGGED).await.map_err(|fault| fault::storage(&fault))? {
-            Ok(())
-        } else {
-            Err(Error::new(ErrorKind::ResourceInUse, global::older_servers(table)))
-        }
+        all_know(&view, TAGGED).await.map_err(|fault| fault::storage(&fault))
     }
 
     /// Writes the records of a change, in the newest form that every process over the store reads, and raises
@@ -102,7 +99,11 @@ impl<S: Store> Catalogue<S> {
                     return Err(no_policy_yet(&table.name));
                 }
                 if let Some(table) = txn.records().find(|table| record::is_strong(table)) {
-                    return Err(Error::new(ErrorKind::ResourceInUse, global::older_servers(&table.name)));
+                    return Err(not_strong_yet(&table.name));
+                }
+                if txn.records().any(|table| table.copied_by.is_some()) {
+                    // A process of an earlier release came after the branch had begun: it would purge them.
+                    return Err(fault::internal());
                 }
                 if needed > TAGGED {
                     return Err(not_yet(txn.records()));
@@ -121,6 +122,10 @@ fn no_policy_yet(table: &str) -> Error {
     Error::new(ErrorKind::ResourceInUse, resource_policy::older_servers(table))
 }
 
+fn not_strong_yet(table: &str) -> Error {
+    Error::new(ErrorKind::ResourceInUse, global::older_servers(table))
+}
+
 /// The error of a change that must wait until no process of an older release serves the store.
 fn not_yet<'t>(records: impl Iterator<Item = &'t Table>) -> Error {
     let newest = records.max_by_key(|table| needed_for(table));
@@ -136,7 +141,7 @@ fn not_yet<'t>(records: impl Iterator<Item = &'t Table>) -> Error {
 
 /// Whether every process over a shared store knows this format, and all critical sections that this one
 /// writes. A process whose sign of life is missing counts until its row is removed.
-async fn all_know(view: &impl Snapshot, format: u8) -> Result<bool, StoreError> {
+pub(super) async fn all_know(view: &impl Snapshot, format: u8) -> Result<bool, StoreError> {
     let mut all = true;
     each_row(view, prefix_range(vec![Space::Members.byte()]), |row| {
         if !MemberRow::is_at(&row.key) {

@@ -10,6 +10,18 @@
 //! writer's transaction has the records of its tables in its conflict set, and a change writes them. If a
 //! change comes between the beginning and the commit of a writer, the commit conflicts, and the writer binds
 //! anew. The store decides this, so it holds for several processes over one store too.
+//!
+//! In a store where commits that protect one row conflict, all writers of a table would wait for each other.
+//! There a writer protects a *slot* instead, a row that no other commit protects at the same time (`slots`).
+//! A slot is as good as the record, because:
+//!
+//! - It says the record's version, and each change of the table writes all its slots, of all processes.
+//! - The registration of a slot reads the record under protection and writes the table's register; a change
+//!   writes the record and protects the register. So neither misses the other.
+//! - A slot exists only while its process may commit with stamps: its registration finds the row that says so
+//!   and writes it, and the commit that removes this row removes the slots (`background::stamp_rows`).
+//!
+//! Both kinds of writers may be at work at once, as each change writes the record and the slots.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::Ordering;
@@ -19,46 +31,43 @@ use keywright_semantics::error::{Error, ErrorKind};
 use keywright_semantics::messages::table as messages;
 use keywright_store::{CommitError, CommitVersion, Snapshot, Store, StoreError, Transaction};
 
+use super::Catalogue;
 use super::record::{self, RecordFault};
-use super::rows::{RECORDS, record_version};
+use super::rows::{record_key, record_version};
+use super::slot_rows::{SlotRow, of_table, register_key};
+use super::slots::{Borrowed, Slot, Slots};
 use super::strong::{Target, region_hash};
 use super::table::Table;
-use crate::support::fault;
 use crate::support::layout::{Space, TableId};
+use crate::support::{fault, lane};
 
-/// The key of a table's record.
-fn record_key(table: TableId) -> Bytes {
-    let number = table.0.to_be_bytes();
-    let mut key = Vec::with_capacity(2 + number.len());
-    key.extend_from_slice(&[Space::Catalogue.byte(), RECORDS]);
-    key.extend_from_slice(&number);
-    key.into()
-}
-
-/// The number in the key of the catalogue's format, among those of tables, which begin with 1.
-const FORMAT_NUMBER: TableId = TableId(0);
-
-/// The key of the catalogue's format.
-pub(crate) fn format_key() -> Bytes {
-    record_key(FORMAT_NUMBER)
-}
+/// How often a writer looks whether a change has opened its slot again, before it does so itself: longer than
+/// a change takes. The change may have ended without opening it.
+const CLOSED_LOOKS_MAX: usize = 200;
 
 /// The tables whose rows a transaction writes, as the writer knows them.
 pub(crate) struct TableGuard<'t> {
     /// Each once.
     tables: Vec<&'t Table>,
+    /// The row that says that the process may commit with stamps, if this commit has one.
+    joined: Option<Bytes>,
 }
 
 /// How a guarded transaction begins.
 pub(crate) enum Begun<T> {
     /// The writer's copies agree with the store. The rows are those that it asked for.
     Current(Guarded<T>, Vec<Option<Bytes>>),
-    /// This table is not as the writer knows it: it must look it up again and bind anew.
+    /// This table is not as the writer knows it, or the process was taken for gone: the writer must look the
+    /// table up again and bind anew.
     Changed(TableId),
 }
 
 /// A transaction that may write rows of the guarded tables. Its commit fails if one of them was changed.
-pub(crate) struct Guarded<T>(T);
+pub(crate) struct Guarded<T> {
+    txn: T,
+    /// Held until the commit has ended.
+    slots: Vec<Slot>,
+}
 
 impl<'t> TableGuard<'t> {
     pub(crate) fn of(tables: impl IntoIterator<Item = &'t Table>) -> Self {
@@ -68,47 +77,139 @@ impl<'t> TableGuard<'t> {
                 own.push(table);
             }
         }
-        Self { tables: own }
+        Self { tables: own, joined: None }
+    }
+
+    /// The same for a commit with a stamp: it fails too if this row of the process, which must be there, is
+    /// removed.
+    pub(crate) fn with_stamp(self, joined: Option<Bytes>) -> Self {
+        Self { joined, ..self }
     }
 
     /// Begins a transaction with `get_for_write` of these keys. A caller on the hot path leaves room for the
     /// keys of the guard.
     pub(crate) async fn begin<S: Store>(
+        self,
+        catalogue: &Catalogue<S>,
+        keys: Vec<Bytes>,
+    ) -> Result<Begun<S::Transaction>, StoreError> {
+        if let Some(slots) = &catalogue.slots {
+            return match catalogue.borrow_slots(slots, &self.tables).await? {
+                Borrowed::Slots(borrowed) => self.begin_with_slots(catalogue, slots, borrowed, keys).await,
+                Borrowed::Refused => self.begin_with_records(&catalogue.store, keys).await,
+                Borrowed::Changed(table) => Ok(Begun::Changed(table)),
+            };
+        }
+        if catalogue.store.capabilities().is_shared {
+            return self.begin_with_records(&catalogue.store, keys).await;
+        }
+        self.begin_alone(&catalogue.store, keys).await
+    }
+
+    /// In a store of one process, which knows whether a record is as it was.
+    async fn begin_alone<S: Store>(
         mut self,
         store: &S,
         mut keys: Vec<Bytes>,
     ) -> Result<Begun<S::Transaction>, StoreError> {
         let asked = keys.len();
-        let (txn, mut rows) = if store.capabilities().is_shared {
-            // Such a store cannot tell whether a record is as it was, so all of them are read.
-            keys.extend(self.tables.iter().map(|table| record_key(table.id)));
-            store.begin_with(&keys).await?
-        } else {
-            let mut txn = store.begin().await?;
-            self.tables.retain(|table| {
-                let is_known = table.is_known_current(&txn);
-                if is_known {
-                    txn.protect(&record_key(table.id));
-                }
-                !is_known
-            });
-            keys.extend(self.tables.iter().map(|table| record_key(table.id)));
-            let rows = txn.get_for_write(&keys).await?;
-            (txn, rows)
-        };
+        let mut txn = store.begin().await?;
+        self.tables.retain(|table| {
+            let is_known = table.is_known_current(&txn);
+            if is_known {
+                txn.protect(&record_key(table.id));
+            }
+            !is_known
+        });
+        keys.extend(self.tables.iter().map(|table| record_key(table.id)));
+        let rows = txn.get_for_write(&keys).await?;
         assert_eq!(rows.len(), keys.len(), "the store answers every protected key");
-        for (table, record) in self.tables.iter().zip(rows.drain(asked..)) {
-            if !table.is_current_at(record.as_ref(), &txn) {
-                return Ok(Begun::Changed(table.id));
+        Ok(self.compared(txn, rows, asked))
+    }
+
+    async fn begin_with_records<S: Store>(
+        self,
+        store: &S,
+        mut keys: Vec<Bytes>,
+    ) -> Result<Begun<S::Transaction>, StoreError> {
+        let asked = keys.len();
+        keys.extend(self.tables.iter().map(|table| record_key(table.id)));
+        keys.extend(self.joined.clone());
+        let (txn, rows) = store.begin_with(&keys).await?;
+        assert_eq!(rows.len(), keys.len(), "the store answers every protected key");
+        Ok(self.compared(txn, rows, asked))
+    }
+
+    /// Compares the writer's copies with the records, which come after the rows that it asked for.
+    fn compared<T: Snapshot>(&self, txn: T, mut rows: Vec<Option<Bytes>>, asked: usize) -> Begun<T> {
+        let mut guarding = rows.drain(asked..);
+        for table in &self.tables {
+            if !table.is_current_at(guarding.next().flatten().as_ref(), &txn) {
+                return Begun::Changed(table.id);
             }
         }
-        Ok(Begun::Current(Guarded(txn), rows))
+        if let (Some(_), Some(table)) = (&self.joined, self.tables.first())
+            && guarding.next().flatten().is_none()
+        {
+            return Begun::Changed(table.id);
+        }
+        drop(guarding);
+        Begun::Current(Guarded { txn, slots: Vec::new() }, rows)
+    }
+
+    async fn begin_with_slots<S: Store>(
+        self,
+        catalogue: &Catalogue<S>,
+        slots: &Slots,
+        borrowed: Vec<Slot>,
+        mut keys: Vec<Bytes>,
+    ) -> Result<Begun<S::Transaction>, StoreError> {
+        let asked = keys.len();
+        keys.extend(borrowed.iter().map(|slot| slot.key(slots.own())));
+        let mut last_closed = None;
+        for _ in 0..CLOSED_LOOKS_MAX {
+            let (txn, mut rows) = catalogue.store.begin_with(&keys).await?;
+            assert_eq!(rows.len(), keys.len(), "the store answers every protected key");
+            let stored: Vec<Option<SlotRow>> =
+                rows.drain(asked..).map(|row| row.and_then(|row| SlotRow::decode(&row))).collect();
+            let mut closed = None;
+            for (slot, stored) in borrowed.iter().zip(stored) {
+                let table = self.tables.iter().find(|table| table.id == slot.table());
+                match (stored, table) {
+                    (Some(stored), Some(table)) if stored.version == table.version => {
+                        if !stored.is_open {
+                            closed = Some((slot, *table));
+                        }
+                    }
+                    (None, _) => {
+                        slots.forget(slot);
+                        return Ok(Begun::Changed(slot.table()));
+                    }
+                    (Some(_), _) => return Ok(Begun::Changed(slot.table())),
+                }
+            }
+            if closed.is_none() {
+                return Ok(Begun::Current(Guarded { txn, slots: borrowed }, rows));
+            }
+            last_closed = closed;
+            drop(txn);
+            lane::yield_now().await;
+        }
+        let (slot, table) = last_closed.expect("a writer whose slots are open has returned");
+        catalogue.reopen(slots, table, slot).await?;
+        Ok(Begun::Changed(table.id))
     }
 }
 
 impl<T: Transaction> Guarded<T> {
     pub(crate) fn commit(self) -> impl Future<Output = Result<CommitVersion, CommitError>> + Send {
-        self.0.commit()
+        let Self { txn, slots } = self;
+        let commit = txn.commit();
+        async move {
+            let ended = commit.await;
+            drop(slots);
+            ended
+        }
     }
 }
 
@@ -116,13 +217,13 @@ impl<T> Deref for Guarded<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        &self.0
+        &self.txn
     }
 }
 
 impl<T> DerefMut for Guarded<T> {
     fn deref_mut(&mut self) -> &mut T {
-        &mut self.0
+        &mut self.txn
     }
 }
 
@@ -148,12 +249,14 @@ pub(super) struct TableChange<T> {
     txn: T,
     /// Records to write. `Catalogue::commit` knows in which form.
     records: Vec<Table>,
+    /// The tables that writers can know, with the versions of their new records; `None` removes the record.
+    changed: Vec<(TableId, Option<u64>)>,
 }
 
 impl<T: Transaction> TableChange<T> {
     pub(super) async fn begin<S: Store<Transaction = T>>(store: &S) -> Result<Self, Error> {
         let txn = store.begin().await.map_err(|fault| fault::storage(&fault))?;
-        Ok(Self { txn, records: Vec::new() })
+        Ok(Self { txn, records: Vec::new(), changed: Vec::new() })
     }
 
     /// The newest record of a table, to be changed. That of a strongly consistent group stands as its first
@@ -198,6 +301,7 @@ impl<T: Transaction> TableChange<T> {
         record.check();
         record.check_follows(before);
         self.txn.protect(&record_key(table.id));
+        self.changed.push((table.id, Some(table.version)));
         self.records.push(record);
     }
 
@@ -210,6 +314,7 @@ impl<T: Transaction> TableChange<T> {
     /// Removes the record of a table that has no rows any more.
     pub(super) fn remove(&mut self, id: TableId) {
         self.txn.delete(record_key(id));
+        self.changed.push((id, None));
     }
 
     /// The records to be written.
@@ -222,6 +327,27 @@ impl<T: Transaction> TableChange<T> {
         for table in std::mem::take(&mut self.records) {
             self.txn.put(record_key(table.id), encode(&table).into());
         }
+    }
+
+    /// Writes all slots of the changed tables, so that every writer that has one conflicts. Returns their
+    /// keys.
+    pub(super) async fn write_slots(&mut self) -> Result<Vec<Bytes>, Error> {
+        let mut all = Vec::new();
+        for (table, version) in std::mem::take(&mut self.changed) {
+            self.txn.protect(&register_key(table));
+            let slots = of_table(&self.txn, table).await.map_err(|fault| fault::storage(&fault))?;
+            for slot in &slots {
+                match version {
+                    Some(version) => self.txn.put(slot.clone(), SlotRow::open(version).encode()),
+                    None => self.txn.delete(slot.clone()),
+                }
+            }
+            if version.is_none() {
+                self.txn.delete(register_key(table));
+            }
+            all.extend(slots);
+        }
+        Ok(all)
     }
 
     pub(super) fn into_inner(self) -> T {
@@ -252,6 +378,16 @@ pub(super) async fn records(
     let keys: Vec<Bytes> = ids.map(record_key).collect();
     let records = view.get_many(&keys).await.map_err(|fault| fault::storage(&fault))?;
     records.into_iter().map(|record| decode(&record.ok_or_else(fault::internal)?)).collect()
+}
+
+/// The same of those tables that are there.
+pub(super) async fn records_present(
+    view: &impl Snapshot,
+    ids: impl Iterator<Item = TableId>,
+) -> Result<Vec<Table>, Error> {
+    let keys: Vec<Bytes> = ids.map(record_key).collect();
+    let records = view.get_many(&keys).await.map_err(|fault| fault::storage(&fault))?;
+    records.into_iter().flatten().map(|record| decode(&record)).collect()
 }
 
 /// A table as a view has it, for a reader whose copy may be older than the rows that it reads; `None` if it

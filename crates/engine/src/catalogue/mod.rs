@@ -12,6 +12,7 @@ mod destination_logs;
 mod filling;
 mod follow;
 mod format;
+mod group_values;
 mod guard;
 mod history;
 mod insights;
@@ -24,11 +25,14 @@ mod policy_of;
 mod record;
 pub(crate) mod record_copy;
 mod refused;
+mod registration;
 mod remote;
 mod remote_members;
 mod replicas;
 mod rows;
 mod shards;
+mod slot_rows;
+mod slots;
 mod stored;
 mod stream;
 mod stream_names;
@@ -51,13 +55,13 @@ use keywright_semantics::request::TableRef;
 use keywright_store::{CommitError, Store, StoreError, Transaction};
 use tokio::sync::Mutex;
 
-pub(crate) use branches::{Dropped, Naming};
+pub(crate) use branches::{Dropped, Held, Naming};
 pub(crate) use bulk_put::BulkPutting;
 pub(crate) use format::known as known_records;
-#[cfg(test)]
-pub(crate) use guard::format_key;
 pub(crate) use guard::{Begun, Guarded, TableGuard, record_in};
 pub use key_map::{Affected, AffectedTable, KeyMap, RowRange};
+#[cfg(test)]
+pub(crate) use rows::format_key;
 
 pub(crate) use change_log::{
     ChangeLog, Images, Purpose, RecordPlace, Shard, ShardHash, StreamState, StreamTerms,
@@ -66,14 +70,16 @@ pub(crate) use destination::{
     Counts, Destination, DestinationId, DestinationTerms, Destinations, Phase, Precision, Rest,
 };
 pub(crate) use filling::Filling;
+pub(crate) use group_values::{Lifted, Values, set_overrides};
 pub(crate) use history::{History, HistoryGeneration, RECOVERY_PERIOD_DAYS, Recovery};
 pub(crate) use insights::{InsightsPhase, InsightsState, Rule, RuleKind};
 pub(crate) use other_rows::OtherRows;
 pub(crate) use policies::{Governed, Policies};
 pub(crate) use remote::{CAPACITY, INDEX, Remote, RemoteMember, SharedSettings, TIME_TO_LIVE, remote_table};
 pub(crate) use replicas::{ClassOverride, IndexOverrides, Member, MemberStatus, Overrides, Replication};
-pub(crate) use rows::{backfill_key, next_id_key, progress_prefixes, ttl_fill_key};
+pub(crate) use rows::{backfill_key, epoch_key, next_id_key, progress_prefixes, ttl_fill_key};
 pub(crate) use shards::{NewLog, Succession};
+pub(crate) use slot_rows::of_members as slots_of_members;
 pub(crate) use stream::Stream;
 pub(crate) use stream_names::StreamName;
 pub(crate) use strong::{Founding, NewMember, StrongGroup, Target, WitnessStatus};
@@ -87,12 +93,14 @@ pub(crate) use ttl::{TtlGeneration, TtlState};
 use crate::support::env::{AccountId, Caller, Namespace, Region};
 use crate::support::fault;
 use crate::support::layout::TableId;
+use crate::support::member_row::MemberId;
 use guard::TableChange;
 pub(crate) use record::RecordFault;
 #[cfg(test)]
 pub(crate) use record::with_section;
 use refused::{RefusedTable, RefusedTables};
 use rows::name_key;
+use slots::Slots;
 use stream_names::StreamNames;
 
 /// For a commit that changes no table.
@@ -148,6 +156,9 @@ struct Cache {
     names: Names,
     /// Deleted tables, which have no name any more, until their rows are gone.
     doomed: BTreeMap<TableId, Arc<Table>>,
+    /// Tables into which processes over a shared store copy branches. They have no name yet, and nobody but
+    /// the branch's process works on them.
+    copying: BTreeMap<TableId, Arc<Table>>,
     /// The streams of all these tables.
     streams: StreamNames,
     /// Tables that a later release wrote and that are not served. They are in none of the fields above.
@@ -169,6 +180,10 @@ impl RecordSizes {
         self.forget(id);
         self.bytes.insert(id, bytes);
         self.total += bytes;
+    }
+
+    fn has(&self, id: TableId) -> bool {
+        self.bytes.contains_key(&id)
     }
 
     fn forget(&mut self, id: TableId) {
@@ -200,6 +215,8 @@ pub(crate) struct Catalogue<S> {
     follows_begun: AtomicU64,
     /// Held while it is read. The number of the last reading that succeeded.
     follow_turn: Mutex<u64>,
+    /// The slots of this process; `None` in a store where writers protect the records of their tables.
+    slots: Option<Slots>,
 }
 
 impl<S: Store> Catalogue<S> {
@@ -216,7 +233,13 @@ impl<S: Store> Catalogue<S> {
             followed_ms: AtomicU64::new(0),
             follows_begun: AtomicU64::new(0),
             follow_turn: Mutex::default(),
+            slots: None,
         })
+    }
+
+    /// The same catalogue, whose writers have slots of this process.
+    pub(crate) fn with_slots(self, own: MemberId) -> Self {
+        Self { slots: Some(Slots::new(own)), ..self }
     }
 
     /// The table that a client names, in any state.
@@ -581,9 +604,18 @@ impl<S: Store> Catalogue<S> {
                 .map_err(|fault| fault::storage(&fault))?;
             let named = rows.first().and_then(Option::as_ref).and_then(|row| read_u64(row));
             if named != Some(table.id.0) {
-                // An earlier try with unknown outcome removed it.
-                self.adopt(txn.read(table.id).await?);
-                self.write().doom(&namespace, table);
+                // An earlier try with unknown outcome removed it, or another process, which may have purged
+                // the rows and removed the record too.
+                let newest = record_in(&*txn, table.id).await?;
+                let is_purged = newest.is_none();
+                if let Some(newest) = newest {
+                    self.adopt(newest);
+                }
+                let mut cache = self.write();
+                cache.doom(&namespace, table);
+                if is_purged {
+                    cache.forget(table.id);
+                }
                 return Ok(());
             }
             let before = txn.read(table.id).await?;
@@ -675,6 +707,13 @@ impl Cache {
         self.doomed.insert(table.id, table);
     }
 
+    /// Leaves a table that a branch did not complete to be purged.
+    fn insert_given_up(&mut self, table: Table) {
+        self.copying.remove(&table.id);
+        self.sizes.set(table.id, record_bytes(&table));
+        self.insert_doomed(Arc::new(table));
+    }
+
     fn forget(&mut self, id: TableId) {
         if let Some(table) = self.doomed.remove(&id) {
             self.streams.remove(&table);
@@ -704,6 +743,7 @@ impl Cache {
                 self.with_policies.remove(&known.id);
             }
             self.sizes.set(table.id, bytes);
+            self.copying.remove(&table.id);
             self.insert(Arc::clone(table));
         }
     }
@@ -809,9 +849,9 @@ pub(crate) fn owner(table: &Table) -> Namespace {
 
 /// An ARN must name the caller's region and account; the region is checked first.
 fn check_scope(namespace: &Namespace, table: &TableRef) -> Result<(), Error> {
-    let Some(scope) = &table.arn_scope else { return Ok(()) };
+    let Some(scope) = table.arn_scope() else { return Ok(()) };
     if scope.region != namespace.region.as_str() {
-        return Err(Error::validation(messages::wrong_arn_region(&table.as_given)));
+        return Err(Error::validation(messages::wrong_arn_region(table.as_given())));
     }
     if scope.account != namespace.account.as_str() {
         return Err(Error::new(ErrorKind::AccessDenied, messages::ACCESS_DENIED));

@@ -8,9 +8,9 @@ use bytes::Bytes;
 
 use super::change_log::{ChangeLog, RecordPlace};
 use super::format;
-use super::guard::format_key;
 use super::record::{self, RecordFault, TAGGED};
 use super::rows::RECORDS;
+use super::rows::format_key;
 use crate::support::layout::Space;
 
 /// Where the first shards of a carried log begin: not after any record.

@@ -31,6 +31,8 @@ pub(crate) struct RemoteMember {
     pub source: Option<String>,
     /// Whether its server has its table, as far as this server knows.
     pub is_made: bool,
+    /// What it sets differently: as its server last said, or as it was asked for.
+    pub overrides: Overrides,
 }
 
 /// Settings that all members share, each as a hash, by names of our own.
@@ -76,7 +78,7 @@ impl RemoteMember {
             shown_from_ms: self.shown_from_ms,
             since_ms: self.since_ms,
             source: self.source.as_deref().map(remote_table),
-            overrides: Overrides::default(),
+            overrides: self.overrides.clone(),
             is_protected: true,
         }
     }

@@ -31,7 +31,7 @@ pub(crate) enum MemberStatus {
 }
 
 /// What a replica sets differently from its group.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct Overrides {
     pub read_units: Option<u64>,
     /// The most read units of an on-demand table.
@@ -43,14 +43,14 @@ pub(crate) struct Overrides {
 }
 
 /// A table class that only this replica has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct ClassOverride {
     #[serde(with = "TableClassRecord")]
     pub class: TableClass,
 }
 
 /// What a replica sets differently for an index.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct IndexOverrides {
     pub read_units: Option<u64>,
     /// The most read units of an on-demand table's index.

@@ -13,6 +13,7 @@
 
 use bytes::Bytes;
 
+use super::read_u64;
 use super::ttl::TtlGeneration;
 use crate::support::env::Namespace;
 use crate::support::layout::{IndexId, Space, TableId};
@@ -58,8 +59,30 @@ pub(crate) fn next_id_key() -> Bytes {
 }
 
 /// The key of the catalogue's epoch.
-pub(super) fn epoch_key() -> Bytes {
+pub(crate) fn epoch_key() -> Bytes {
     Bytes::from_static(&[0x01, EPOCH])
+}
+
+/// The key of a table's record.
+pub(super) fn record_key(table: TableId) -> Bytes {
+    let number = table.0.to_be_bytes();
+    let mut key = Vec::with_capacity(2 + number.len());
+    key.extend_from_slice(&[Space::Catalogue.byte(), RECORDS]);
+    key.extend_from_slice(&number);
+    key.into()
+}
+
+/// The number in the key of the catalogue's format, among those of tables, which begin with 1.
+const FORMAT_NUMBER: TableId = TableId(0);
+
+/// The key of the catalogue's format.
+pub(crate) fn format_key() -> Bytes {
+    record_key(FORMAT_NUMBER)
+}
+
+/// The number in the row of the catalogue's epoch.
+pub(super) fn read_epoch(row: Option<Bytes>) -> u64 {
+    row.and_then(|row| read_u64(&row)).unwrap_or(0)
 }
 
 /// The key of a backfill's progress.

@@ -25,6 +25,7 @@ use super::strong::StrongGroup;
 use super::table_state::{EncryptionState, KeyChange, TableStatus};
 use super::ttl::TtlState;
 use crate::support::layout::{IndexId, TableId};
+use crate::support::member_row::MemberId;
 use crate::support::stamp::DAY_MS;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -217,6 +218,8 @@ pub(crate) struct Table {
     pub warm_jobs: Vec<WarmJob>,
     /// What a branch copied into the table, as `BranchLimits` counts it; nothing if no branch made the table.
     pub copied_bytes: Option<u64>,
+    /// Only in a shared store, while this process copies a branch into the table, which has no name yet.
+    pub copied_by: Option<MemberId>,
     pub history: History,
     /// Only while the table is being restored; its status is `Creating` then.
     pub filling: Option<Filling>,
@@ -283,6 +286,10 @@ impl Table {
         self.check_strong();
         self.history.check();
         self.policies.check();
+        assert!(
+            self.copied_by.is_none() || self.copied_bytes.is_some(),
+            "only a branch is copied by a process"
+        );
         assert!(
             self.filling.is_none() || self.status == TableStatus::Creating,
             "a table that is being restored is still being created"

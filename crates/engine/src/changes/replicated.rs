@@ -17,6 +17,7 @@ use crate::catalogue::{RecordPlace, Shard, record_in};
 use crate::state::Engine;
 use crate::support::fault;
 use crate::support::layout::{Space, TableId, log_of, table_prefix};
+use crate::support::stamp::Stamp;
 
 /// The first byte of a row: its format.
 const FORMAT: u8 = 1;
@@ -92,6 +93,11 @@ impl Cursor {
         matches!(self.owed, Some(Owed::Lost { .. }))
     }
 
+    /// Whether a pass is to begin.
+    pub(crate) fn begins(&self) -> bool {
+        self.pass == Some(Pass::Items { after: None })
+    }
+
     pub(crate) fn encode(&self) -> Bytes {
         let row = match &self.owed {
             None => postcard::to_extend(self, vec![FORMAT]),
@@ -116,6 +122,14 @@ impl Cursor {
             self.last.map(|place| LogPosition { version: CommitVersion(place.version), index: place.index });
         sent.max(just_before(shard.start))
     }
+}
+
+/// A record of a sender's log. No two histories of the sender have the same one, but for those that agree up
+/// to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Mark {
+    pub place: RecordPlace,
+    pub at: Stamp,
 }
 
 /// The way of changes from one member to another.

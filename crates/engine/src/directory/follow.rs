@@ -53,6 +53,15 @@ impl<S: Store> Directory<S> {
         !self.is_uncertain.load(Ordering::Acquire) && self.followed_ms.load(Ordering::Relaxed) >= time_ms
     }
 
+    /// Notes that the epoch's row was read at this time; false if the copy in memory is not the one of it.
+    pub(crate) fn note_followed(&self, row: Option<Bytes>, time_ms: u64) -> bool {
+        let is_current = !self.is_behind(epoch(row));
+        if is_current {
+            self.followed_ms.fetch_max(time_ms, Ordering::Relaxed);
+        }
+        is_current
+    }
+
     pub(super) fn is_behind(&self, stored: u64) -> bool {
         self.is_uncertain.load(Ordering::Acquire) || self.known().epoch != stored
     }

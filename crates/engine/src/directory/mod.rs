@@ -39,7 +39,8 @@ pub(crate) use account::{Account, Draft};
 pub(crate) use follow::DirectoryFault;
 use record::encode;
 pub(crate) use record::{Entity, ManagedPolicy, Part, StoredKey, Version, characters};
-use rows::{RowOf, epoch_key, session_key_key};
+pub(crate) use rows::epoch_key;
+use rows::{RowOf, session_key_key};
 use sealed::{Seals, is_sealed};
 
 /// Tries of a commit that meets another one.

@@ -40,7 +40,7 @@ const fn byte(kind: Kind) -> u8 {
     }
 }
 
-pub(super) fn epoch_key() -> Bytes {
+pub(crate) fn epoch_key() -> Bytes {
     Bytes::copy_from_slice(&[Space::Principals.byte(), INSTALLATION, 0])
 }
 

@@ -49,7 +49,7 @@ pub(crate) async fn begin<S: Store>(
         return Ok(Response::ExportTableToPointInTime(Box::new(description(&transfer)?)));
     }
     let not_found =
-        || Error::new(ErrorKind::TableNotFound, messages::table_not_found(&request.table.as_given));
+        || Error::new(ErrorKind::TableNotFound, messages::table_not_found(request.table.as_given()));
     let table = match engine.catalogue().lookup_any(namespace, &request.table) {
         Ok(table) if is_exportable(&table) => table,
         Err(error) if error.kind != ErrorKind::ResourceNotFound => return Err(error),

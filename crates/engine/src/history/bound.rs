@@ -11,9 +11,9 @@ use keywright_semantics::error::Error;
 use keywright_store::{Snapshot, Store, StoreError, Transaction};
 
 use crate::state::Engine;
-use crate::state::members::MemberId;
 use crate::support::fault;
 use crate::support::layout::{Space, prefix_range};
+use crate::support::member_row::MemberId;
 use crate::support::rows::each_row;
 use crate::support::stamp::Stamp;
 

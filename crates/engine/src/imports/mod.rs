@@ -240,7 +240,7 @@ pub(crate) async fn list<S: Store>(
         request
             .table
             .as_ref()
-            .is_none_or(|table| table.arn_scope.as_ref() == Some(&own) && table.name == transfer.table_name)
+            .is_none_or(|table| table.arn_scope() == Some(&own) && table.name == transfer.table_name)
     };
     let view = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
     let token = request.token.as_deref();

@@ -125,7 +125,7 @@ impl Filter {
             expression_attribute_values: values
                 .map(|values| values.decode().into_iter().map(|(name, value)| (name, Ok(value))).collect()),
         };
-        let table_ref = TableRef { as_given: table.arn(), name: table.name.clone(), arn_scope: None };
+        let table_ref = TableRef::of(table.arn())?;
         Self::bind(ExportFilter::parse(parts, &table_ref)?, table)
     }
 

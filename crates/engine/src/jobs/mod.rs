@@ -92,6 +92,9 @@ pub(crate) async fn step<S: Store>(engine: &Engine<S>, now_ms: u64) -> Result<Ne
 
 /// One step of each job at work. A job that fails does not stop the others.
 async fn work<S: Store>(engine: &Engine<S>, now_ms: u64) -> Result<(), Error> {
+    if row::none_is_open(engine.store()).await? {
+        return Ok(());
+    }
     let view = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
     let mut jobs = row::open(&view, LOOK_MAX).await?;
     drop(view);
@@ -134,8 +137,11 @@ async fn run<S: Store>(engine: &Engine<S>, job: &Job, now_ms: u64) -> Result<Nex
 /// process does it.
 async fn forget<S: Store>(engine: &Engine<S>, now_ms: u64) -> Result<NextWake, Error> {
     let due = &engine.due().old_jobs;
-    if now_ms < due.at_ms() || !engine.owns(STORE_WIDE) {
-        return Ok(NextWake { at_ms: Some(due.at_ms().max(now_ms + 1)) });
+    if !engine.owns(STORE_WIDE) {
+        return Ok(NextWake::default());
+    }
+    if now_ms < due.at_ms() {
+        return Ok(NextWake { at_ms: Some(due.at_ms()) });
     }
     due.begin(now_ms.saturating_add(LOOK_MS));
     let view = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;

@@ -119,6 +119,9 @@ impl<S: Store> Engine<S> {
     pub async fn object_jobs(&self) -> Result<Vec<ObjectJob>, Error> {
         let next_ms = if self.is_shared() { FOLLOW_MS } else { LOOK_MS };
         self.due().object_jobs.begin(self.env().now_ms().saturating_add(next_ms));
+        if row::none_is_open(self.store()).await? {
+            return Ok(Vec::new());
+        }
         let view = self.store().snapshot().await.map_err(|error| fault::storage(&error))?;
         let mut jobs = row::open(&view, LOOK_MAX).await?;
         drop(view);

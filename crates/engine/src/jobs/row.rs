@@ -17,7 +17,7 @@ use std::ops::ControlFlow;
 
 use bytes::Bytes;
 use keywright_semantics::error::Error;
-use keywright_store::{Direction, Entry, KeyRange, Snapshot};
+use keywright_store::{Direction, Entry, KeyRange, Snapshot, Store};
 use serde::{Deserialize, Serialize};
 
 use super::rollback::stored::Rollback;
@@ -26,7 +26,7 @@ use crate::catalogue::backup::BackupName;
 use crate::support::env::{AccountId, Env, Namespace};
 use crate::support::fault;
 use crate::support::layout::{self, Space, TableId};
-use crate::support::rows::{each_row_until, keep};
+use crate::support::rows::{each_row_until, is_empty, keep};
 use crate::support::stamp::Stamp;
 use crate::transfers::row::{Counts as TransferCounts, Kind};
 
@@ -445,6 +445,11 @@ pub(super) async fn count_open(
 
 fn all(stage: u8) -> KeyRange {
     layout::prefix_range(vec![Space::Jobs.byte(), stage])
+}
+
+/// Whether all jobs have ended.
+pub(super) async fn none_is_open<S: Store>(store: &S) -> Result<bool, Error> {
+    is_empty(store, all(OPEN)).await.map_err(|error| fault::storage(&error))
 }
 
 /// Jobs that have not ended, oldest first; at most so many.

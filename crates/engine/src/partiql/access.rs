@@ -131,7 +131,8 @@ fn bind_reads(source: Source<'_>, reads: &[Read]) -> Result<Vec<BoundRange>, Err
     reads
         .iter()
         .map(|read| {
-            let mut range = bind_range(source.prefix(), key, &clauses(key, &read.partition, None))?.partition;
+            let mut range =
+                bind_range(source.prefix(), key, &clauses(key, &read.partition, None))?.partition();
             for predicate in &read.sort {
                 let condition = clauses(key, &read.partition, Some(predicate));
                 range = intersection(range, bind_range(source.prefix(), key, &condition)?.selected);

@@ -102,7 +102,7 @@ pub(super) async fn select<S: Store>(
             output,
             fetch,
             capacity: reading.capacity,
-            table_name: &select.table.as_given,
+            table_name: select.table.as_given(),
             bytes_max: budget.bytes,
             key_condition: None,
         };

@@ -9,16 +9,18 @@ use keywright_semantics::error::{Error, ErrorKind};
 use keywright_semantics::messages::global as messages;
 use keywright_store::Store;
 
-use crate::catalogue::Table;
-use crate::replication::floor_of;
+use crate::catalogue::{Table, remote_table};
 use crate::replication::peers::{
-    Answer, Ends, Message, PeerLane, PeerNotice, RefusalKind, decode, encode, receive, remove_remote, step,
-    take_state,
+    Answer, Ends, Message, PeerLane, PeerNotice, RefusalKind, answer_places, decode, encode, receive,
+    remove_remote, step, take_state,
 };
+use crate::replication::{floor_of, open_to, verify_answer, verify_in_lane};
+use crate::scaling::remote_answer as scaling;
 use crate::state::Engine;
 use crate::support::env::{AccountId, Namespace, Region};
+use crate::support::layout::TableId;
 use crate::support::wake::NextWake;
-use crate::tables::replicas::{admit, take_settings};
+use crate::tables::replicas::{admit, take_overrides, take_settings};
 
 /// Another server whose message is answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +29,12 @@ pub struct PeerCaller {
     pub account: AccountId,
     /// The regions that it owns.
     pub regions: Vec<String>,
+}
+
+impl PeerCaller {
+    fn owns(&self, region: &str) -> bool {
+        self.regions.iter().any(|own| own == region)
+    }
 }
 
 /// How far the server of a region is reached.
@@ -56,7 +64,10 @@ impl<S: Store> Engine<S> {
     /// sent changes. It is to be called again at the time that it gives, and when
     /// [`peer_changes`](Self::peer_changes) has changed; by one caller in each lane.
     pub async fn peer_step(&self, region: &str, lane: PeerLane, now_ms: u64) -> (NextWake, Vec<PeerNotice>) {
-        step(self, (region, lane), now_ms).await
+        let (wake, notices) = step(self, (region, lane), now_ms).await;
+        let is_in_lane = |table: TableId| lane.has(table) && self.owns(table);
+        let verified = verify_in_lane(self, region, is_in_lane, now_ms).await;
+        (wake.earlier(verified), notices)
     }
 
     /// Changes whenever there may be something for members on other servers.
@@ -96,6 +107,7 @@ impl<S: Store> Engine<S> {
         };
         let refusal = match &answer {
             Answer::Refused { text, .. } => Some(text.clone()),
+            Answer::NoPeer { region, .. } => Some(messages::not_of_peer(region)),
             _ => None,
         };
         PeerReply { frame: encode(&answer), refusal }
@@ -103,9 +115,13 @@ impl<S: Store> Engine<S> {
 }
 
 async fn answer<S: Store>(engine: &Engine<S>, caller: &PeerCaller, message: Message) -> Answer {
-    let done = match check(engine, caller, &message) {
+    let (name, from, to) = message.about();
+    if !caller.owns(from) {
+        return no_peer(engine, from);
+    }
+    let done = match check(engine, (name, from, to)) {
         Ok(()) => execute(engine, caller, message).await,
-        Err(error) => Err(error),
+        Err(error) => Err(Error { message: messages::at_server(&error.message, to), ..error }),
     };
     done.unwrap_or_else(|error| match error.kind {
         ErrorKind::ResourceNotFound => Answer::NoMember,
@@ -113,13 +129,13 @@ async fn answer<S: Store>(engine: &Engine<S>, caller: &PeerCaller, message: Mess
     })
 }
 
-/// Checks that the sender owns the region that it speaks for, that the receiver's is here, and that the
-/// table is one of those that they share.
-fn check<S: Store>(engine: &Engine<S>, caller: &PeerCaller, message: &Message) -> Result<(), Error> {
-    let (name, from, to) = message.about();
-    if !caller.regions.iter().any(|region| region == from) {
-        return Err(Error::validation(messages::not_of_peer(from)));
-    }
+/// Says that the sender does not stand for a region.
+fn no_peer<S: Store>(engine: &Engine<S>, region: &str) -> Answer {
+    Answer::NoPeer { region: region.to_owned(), has_other_key: engine.peers().owns(region) }
+}
+
+/// Checks that the receiver's region is here, and that the table is one of those that both servers share.
+fn check<S: Store>(engine: &Engine<S>, (name, from, to): (&str, &str, &str)) -> Result<(), Error> {
     if engine.peers().owns(to) {
         return Err(Error::validation(messages::not_of_this_server(to)));
     }
@@ -144,9 +160,25 @@ async fn execute<S: Store>(
         Message::Join(joiner) => admit::join(engine, account, &joiner).await?,
         Message::State { ends, state } => {
             let Some(table) = find(&ends) else { return Ok(Answer::NoMember) };
-            let is_of_sender = |region: &str| caller.regions.iter().any(|own| own == region);
-            if !take_state(engine, (&table, &state), is_of_sender).await? {
+            if !take_state(engine, (&table, &state), |region| caller.owns(region)).await? {
                 return Ok(Answer::Later);
+            }
+            // The rest is taken: the sender says it again until its member is known.
+            let stays = state.own.iter().filter(|view| view.stays());
+            if let Some(unknown) = stays.map(|view| &view.region).find(|region| !caller.owns(region)) {
+                return Ok(no_peer(engine, unknown));
+            }
+        }
+        Message::Knows { name, of_sender, of_others, .. } => {
+            if let Some(unknown) = of_sender.iter().find(|region| !caller.owns(region)) {
+                return Ok(no_peer(engine, unknown));
+            }
+            if let Some(unknown) = of_others.iter().find(|region| !engine.peers().owns(region)) {
+                return Ok(no_peer(engine, unknown));
+            }
+            let mut all = of_sender.iter().chain(&of_others);
+            if let Some(region) = all.find(|region| !engine.peers().admits(region, &name)) {
+                return Err(Error::validation(messages::not_among_tables(&name, region)));
             }
         }
         Message::Batch(batch) => {
@@ -161,15 +193,46 @@ async fn execute<S: Store>(
             let Some(table) = find(&ends) else { return Ok(Answer::NoMember) };
             remove_remote(engine, &table, &ends.from).await?;
         }
+        Message::Rejoin(ends) => {
+            let Some(table) = find(&ends) else { return Ok(Answer::NoMember) };
+            open_to(engine, &table, remote_table(&ends.from)).await?;
+        }
+        Message::Places { ends, is_restored } => {
+            let Some(table) = find(&ends) else { return Ok(Answer::NoMember) };
+            return answer_places(engine, &table, (remote_table(&ends.from), is_restored)).await;
+        }
         Message::Floor(ends) => {
             let Some(table) = find(&ends) else { return Ok(Answer::NoMember) };
             let (floor, begun) = floor_of(engine, &table, engine.env().now_ms()).await?;
             return Ok(Answer::Floor { floor, begun });
         }
+        Message::Scaling { ends, changes } => {
+            let Some(table) = find(&ends) else { return Ok(Answer::NoMember) };
+            return Ok(Answer::Scaling(scaling::change(engine, &table, &changes).await?));
+        }
+        Message::Override { ends, overrides, record } => {
+            let Some(table) = find(&ends) else { return Ok(Answer::NoMember) };
+            take_overrides(engine, &table, (&overrides, &record)).await?;
+        }
+        Message::Compare(comparison) => {
+            let Some(table) = find(&comparison.ends) else { return Ok(Answer::NoMember) };
+            return verify_answer::compare(engine, &table, &comparison).await;
+        }
+        Message::Look(look) => {
+            let Some(table) = find(&look.ends) else { return Ok(Answer::NoMember) };
+            return verify_answer::look(engine, &table, &look).await;
+        }
+        Message::Fetch { ends, within } => {
+            let Some(table) = find(&ends) else { return Ok(Answer::NoMember) };
+            return verify_answer::row(engine, &table, &within).await;
+        }
+        Message::Repair { ends, repair } => {
+            let Some(table) = find(&ends) else { return Ok(Answer::NoMember) };
+            verify_answer::repair(engine, &table, &repair).await?;
+        }
         Message::Settings { ends, names, record } => {
             let Some(table) = find(&ends) else { return Ok(Answer::NoMember) };
-            let is_of_sender = |region: &str| caller.regions.iter().any(|own| own == region);
-            let wins = is_first(&table, is_of_sender);
+            let wins = is_first(&table, |region| caller.owns(region));
             if !take_settings::take(engine, &table, (&names, &record), wins).await? {
                 return Ok(Answer::Later);
             }

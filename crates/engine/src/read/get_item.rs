@@ -46,7 +46,7 @@ pub(crate) async fn get_item<S: Store>(
     engine.charge_read(of, read.read, || vec![within_items(&row)]);
     engine.note_key(of, read, key);
     let usage = || TableUsage { table: read, ..TableUsage::default() };
-    let consumed_capacity = consumed(request.capacity, &request.table.as_given, CapacityForm::Plain, usage);
+    let consumed_capacity = consumed(request.capacity, request.table.as_given(), CapacityForm::Plain, usage);
     let item = match (found, request.projection.as_ref()) {
         (Some(item), Some(_)) => Some(project(&mut engine.pace(), item, request.projection.as_ref()).await?),
         (found, _) => found,

@@ -1,7 +1,10 @@
 //! The page loop of Query, Scan and PartiQL's SELECT, for tables and indexes: read, meter, filter, project.
 //!
 //! A page ends at `Limit` rows or 1 MB, counted before the filter, or at the end of the range. Both limits
-//! are budgets of the store's scan, so no row is read that is not evaluated.
+//! are budgets of the store's scan, so few rows are read that are not evaluated.
+//!
+//! All rows of a page are of one version of the store. Mostly one scan is enough, which a store behind a
+//! network answers without a view; a page that needs more begins again on a view.
 
 use std::num::NonZeroU32;
 
@@ -14,11 +17,11 @@ use keywright_semantics::request::common::Consistency;
 use keywright_semantics::request::parts::ReturnConsumedCapacity;
 use keywright_semantics::response::{CapacityForm, PageOutput};
 use keywright_semantics::schema::{IndexKind, IndexSchema, KeySchema};
-use keywright_store::{Direction, Entry, KeyRange, Scan, Snapshot, Store};
+use keywright_store::{Direction, Entry, KeyRange, Scan, ScanPage, Snapshot, Store};
 
 use crate::bind::key::stored_values;
 use crate::bind::source::{Fetch, Output, Source};
-use crate::bind::start_key::{beyond, contains};
+use crate::bind::start_key::beyond;
 use crate::insights::contributor::KeySource;
 use crate::state::Engine;
 use crate::state::admission::ReadOf;
@@ -31,6 +34,8 @@ use crate::support::meter::consumed;
 const SCAN_ROWS_MAX: usize = 1000;
 /// The same if the item of every row is fetched, which may be large.
 const FETCH_ROWS_MAX: usize = 32;
+/// A scan counts keys too, a page only items: with this part more, one scan fills most pages.
+const SCAN_BYTES_PART: usize = 8;
 /// The steps of [`Work`] of a row without its filter and projection.
 const ROW_STEPS: u64 = 512;
 
@@ -79,6 +84,26 @@ impl Plan<'_> {
             _ => None,
         };
         ReadOf { table: self.source.table, index }
+    }
+
+    /// Rows that the page evaluates at most.
+    fn rows_max(&self) -> usize {
+        self.limit.map_or(usize::MAX, |limit| usize::try_from(limit.get()).unwrap_or(usize::MAX))
+    }
+
+    /// The next scan for the page.
+    fn next_scan(&self, range: KeyRange, page: &Page) -> Scan {
+        let at_once = match self.fetch {
+            Fetch::None => SCAN_ROWS_MAX,
+            Fetch::Items => FETCH_ROWS_MAX,
+        };
+        let bytes = self.bytes_max.saturating_sub(page.bytes()).max(1);
+        Scan {
+            range,
+            direction: self.direction,
+            rows_max: self.rows_max().saturating_sub(page.scanned).min(at_once),
+            bytes_max: bytes.saturating_add(bytes / SCAN_BYTES_PART),
+        }
     }
 
     /// The key at which the page begins, and the one at which its range ends.
@@ -143,10 +168,9 @@ pub(crate) async fn read_page<S: Store>(engine: &Engine<S>, plan: Plan<'_>) -> R
     })?;
     if plan.range.end.as_ref().is_none_or(|end| plan.range.start < end) {
         if let Some(view) = engine.region_view(plan.source.table, plan.consistency).await? {
-            fill(engine, &view, &plan, &mut page).await?;
+            fill(engine, &view, &plan, &mut page, plan.range.clone()).await?;
         } else {
-            let snapshot = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
-            fill(engine, &snapshot, &plan, &mut page).await?;
+            fill_newest(engine, &plan, &mut page).await?;
         }
     }
     assert!(page.count <= page_rows(&page), "no more rows pass the filter than are evaluated");
@@ -162,8 +186,7 @@ pub(crate) async fn read_page<S: Store>(engine: &Engine<S>, plan: Plan<'_>) -> R
     });
     let usage = || usage(&plan, &page);
     let consumed_capacity = consumed(plan.capacity, plan.table_name, CapacityForm::Plain, usage);
-    let position =
-        |row: EncodedItem| row.view().encode_subset(|name| plan.source.is_position_attribute(name));
+    let position = |row: EncodedItem| row.view().encode_named(&plan.source.position_attributes());
     let bytes = page.bytes();
     let scanned_count = page_rows(&page);
     let output = PageOutput {
@@ -183,32 +206,42 @@ fn page_rows(page: &Page) -> u64 {
     u64::try_from(page.scanned).unwrap_or(u64::MAX)
 }
 
+/// Fills the page from the newest version of the store. Every store asserts that a scan's rows are in order
+/// and within its range.
+async fn fill_newest<S: Store>(engine: &Engine<S>, plan: &Plan<'_>, page: &mut Page) -> Result<(), Error> {
+    if plan.fetch == Fetch::None {
+        let scan = plan.next_scan(plan.range.clone(), page);
+        let first = engine.store().scan(&scan).await.map_err(|error| fault::storage(&error))?;
+        let last_key = last_key(&first.page);
+        let rows = Rows { entries: first.page.entries.into_iter(), items: None };
+        if evaluate(&mut engine.pace(), plan, page, rows).await? == Evaluated::Full {
+            return Ok(());
+        }
+        let Some(last_key) = last_key else { return Ok(()) };
+        if let Some(view) = first.view {
+            return fill(engine, &view, plan, page, beyond(scan.range, &last_key, plan.direction)).await;
+        }
+        *page = Page::default();
+    }
+    let view = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
+    fill(engine, &view, plan, page, plan.range.clone()).await
+}
+
+/// Fills the page from the rest of its range in a view.
 async fn fill<S: Store>(
     engine: &Engine<S>,
     snapshot: &S::Snapshot,
     plan: &Plan<'_>,
     page: &mut Page,
+    mut range: KeyRange,
 ) -> Result<(), Error> {
     let mut turns = engine.pace();
-    let row_work = plan.row_work();
-    let limit = plan.limit.map_or(usize::MAX, |limit| usize::try_from(limit.get()).unwrap_or(usize::MAX));
-    let rows_max = match plan.fetch {
-        Fetch::None => SCAN_ROWS_MAX,
-        Fetch::Items => FETCH_ROWS_MAX,
-    };
-    let mut range = plan.range.clone();
     loop {
-        let scan = Scan {
-            range,
-            direction: plan.direction,
-            rows_max: limit.saturating_sub(page.scanned).min(rows_max),
-            bytes_max: plan.bytes_max.saturating_sub(page.bytes()).max(1),
-        };
+        let scan = plan.next_scan(range, page);
         let rows = snapshot.scan(&scan).await.map_err(|error| fault::storage(&error))?;
-        check_rows(&scan, &rows.entries);
-        let last_key = rows.entries.last().filter(|_| rows.more).map(|entry| entry.key.clone());
+        let last_key = last_key(&rows);
         let rows = fetched(snapshot, plan, rows.entries).await?;
-        if evaluate(&mut turns, row_work, plan, page, rows, limit).await? == Evaluated::Full {
+        if evaluate(&mut turns, plan, page, rows).await? == Evaluated::Full {
             return Ok(());
         }
         let Some(last_key) = last_key else { return Ok(()) };
@@ -216,22 +249,9 @@ async fn fill<S: Store>(
     }
 }
 
-/// Checks the rows that a scan returned.
-///
-/// # Panics
-///
-/// If the store broke the promises of a scan.
-fn check_rows(scan: &Scan, entries: &[Entry]) {
-    assert!(entries.len() <= scan.rows_max, "a scan keeps its budget of rows");
-    let in_order = match scan.direction {
-        Direction::Forward => entries.is_sorted_by(|one, next| one.key < next.key),
-        Direction::Backward => entries.is_sorted_by(|one, next| one.key > next.key),
-    };
-    assert!(in_order, "the rows of a scan are in key order");
-    // In order, so the first and the last row bound all others.
-    let within = |entry: &Entry| contains(&scan.range, &entry.key);
-    assert!(entries.first().is_none_or(within), "the first row of a scan is within its range");
-    assert!(entries.last().is_none_or(within), "the last row of a scan is within its range");
+/// The key after which the rest of the range begins, if there may be one.
+fn last_key(rows: &ScanPage) -> Option<Bytes> {
+    rows.entries.last().filter(|_| rows.more).map(|entry| entry.key.clone())
 }
 
 /// Whether a page can take more rows.
@@ -266,17 +286,16 @@ async fn fetched<T: Snapshot>(snapshot: &T, plan: &Plan<'_>, entries: Vec<Entry>
 
 async fn evaluate(
     turns: &mut Pace<'_>,
-    row_work: Work,
     plan: &Plan<'_>,
     page: &mut Page,
     mut rows: Rows,
-    limit: usize,
 ) -> Result<Evaluated, Error> {
+    let row_work = plan.row_work();
     if plan.filter.is_none() && !matches!(plan.output, Output::Count) {
         page.items.reserve_exact(rows.entries.len());
     }
     while let Some(bytes) = rows.next_bytes() {
-        let turn = |turn: &mut Turn| evaluate_turn(turn, row_work, plan, page, &mut rows, limit);
+        let turn = |turn: &mut Turn| evaluate_turn(turn, row_work, plan, page, &mut rows);
         if turns.turn(row_work.steps(bytes), turn).await?? == Evaluated::Full {
             return Ok(Evaluated::Full);
         }
@@ -291,8 +310,8 @@ fn evaluate_turn(
     plan: &Plan<'_>,
     page: &mut Page,
     rows: &mut Rows,
-    limit: usize,
 ) -> Result<Evaluated, Error> {
+    let limit = plan.rows_max();
     while let Some(bytes) = rows.next_bytes() {
         if !turn.takes(row_work.steps(bytes)) {
             break;

@@ -72,7 +72,7 @@ pub(crate) fn bind<'a>(table: &'a Table, request: &'a Query) -> Result<Plan<'a>,
         output,
         fetch,
         capacity: request.capacity,
-        table_name: &request.table.as_given,
+        table_name: request.table.as_given(),
         bytes_max: PAGE_BYTES_MAX,
         key_condition: Some(&request.key_condition),
     })

@@ -58,7 +58,7 @@ pub(crate) fn bind<'a>(table: &'a Table, request: &'a Scan) -> Result<Plan<'a>, 
         output,
         fetch,
         capacity: request.capacity,
-        table_name: &request.table.as_given,
+        table_name: request.table.as_given(),
         bytes_max: PAGE_BYTES_MAX,
         key_condition: None,
     })

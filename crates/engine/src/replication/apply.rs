@@ -9,6 +9,7 @@ use keywright_semantics::messages::table as messages;
 use keywright_semantics::schema::IndexKind;
 use keywright_store::Store;
 
+use super::clocks;
 use super::pair::Pair;
 use crate::bind::key::{ItemKey, stored_value};
 use crate::catalogue::{Member, Table};
@@ -38,6 +39,11 @@ impl Sent {
     pub(super) fn image(&self) -> Option<&EncodedItem> {
         let deleted = self.incoming.deleted.as_ref().map(|deleted| &deleted.keys);
         self.incoming.item.as_ref().or(deleted)
+    }
+
+    /// Its version, and the one that the sender's change replaced.
+    pub(super) fn versions(&self) -> (&Version, Option<&Version>) {
+        (&self.incoming.version, self.replaced.as_ref())
     }
 
     /// The write at the receiver.
@@ -154,6 +160,8 @@ impl<S: Store> Apply<'_, S> {
             .zip(outcomes)
             .filter_map(|(sent, outcome)| conflict(self.pair.regions(), sent, outcome, now_ms));
         shipping.note_conflicts(self.pair.receiver.id, found.collect());
+        let sender = (self.pair.sender.region.as_str(), self.pair.sender.id);
+        clocks::note(self.engine, sender, self.pair.receiver, sent.iter().map(Sent::versions));
     }
 }
 
@@ -231,5 +239,6 @@ pub(super) fn conflict(
         winner: shown(incoming),
         loser: shown(had),
         losing_image: outcome.change.old.clone(),
+        is_image_dropped: false,
     })
 }

@@ -34,6 +34,8 @@ pub enum Chosen<'i> {
 pub enum DeliveryFault {
     /// The table has no replica there, or is not there itself.
     NoReplica,
+    /// The replica is on another server.
+    OtherServer,
     /// The key is no key of the table, in a sentence.
     Key(String),
     /// The store failed.
@@ -50,6 +52,9 @@ impl<S: Store> Engine<S> {
         chosen: Chosen<'_>,
     ) -> Result<usize, DeliveryFault> {
         let sender = self.catalogue().find(from, table).ok_or(DeliveryFault::NoReplica)?;
+        if sender.remote_in(to.as_str()).is_some() {
+            return Err(DeliveryFault::OtherServer);
+        }
         let member = sender.replicas().find(|member| member.region == to.as_str());
         let receiver = member.and_then(|member| table_of(self, member, table));
         let receiver = receiver.ok_or(DeliveryFault::NoReplica)?;

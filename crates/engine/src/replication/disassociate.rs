@@ -8,14 +8,16 @@ use std::sync::Arc;
 
 use keywright_semantics::error::Error;
 use keywright_semantics::limits::INACCESSIBLE_REPLICA_MS;
-use keywright_store::{LogRead, Snapshot, Store};
+use keywright_store::Store;
 
-use super::{Table, table_of};
-use crate::catalogue::{Member, MemberStatus, OtherRows, TableStatus};
+use super::Table;
+use super::left::note_left;
+use super::peers::{self, received_key};
+use super::unsent::{has_sent_all, relay};
+use crate::catalogue::{Member, MemberStatus, OtherRows, RemoteMember, TableStatus};
 use crate::changes::replicated::Way;
 use crate::state::Engine;
 use crate::support::fault;
-use crate::support::layout::log_of;
 use crate::support::wake::NextWake;
 
 /// Ends the leaving of a member once everything before its version of the store is on both sides.
@@ -28,15 +30,12 @@ pub(super) async fn step<S: Store>(
     if now_ms < own.until_ms {
         return Ok(NextWake { at_ms: Some(own.until_ms) });
     }
-    let view = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
-    let until = engine.shipping().parting(table.id, view.version().0);
-    for member in table.replicas().filter(|member| member.receives()) {
-        let Some(other) = table_of(engine, member, &table.name) else { continue };
-        for (sender, receiver) in [(table, &other), (&other, table)] {
-            if !has_sent(&view, sender, Way { sender: sender.id, receiver: receiver.id }, until).await? {
-                return Ok(NextWake::default());
-            }
-        }
+    // The lanes of other servers tell them of it, once nothing is on its way.
+    if !has_sent_all(engine, table).await? || peers::must_tell_of_end(engine, table) {
+        return Ok(NextWake::default());
+    }
+    if !relay(engine, table).await? {
+        return Ok(NextWake { at_ms: Some(now_ms) });
     }
     let by_request = |member: &Member| member.status == MemberStatus::Disassociating;
     part(engine, table, by_request, now_ms).await?;
@@ -66,20 +65,6 @@ pub(super) async fn step_of_inaccessible<S: Store>(
     Ok(NextWake::default())
 }
 
-/// Whether a receiver has all that a sender's commits up to a version of the store have made.
-async fn has_sent(view: &impl Snapshot, sender: &Table, way: Way, until: u64) -> Result<bool, Error> {
-    let Some(shard) = sender.replication_log().and_then(|log| log.open_shards().next()) else {
-        return Ok(true);
-    };
-    let Some((cursor, _)) = way.read(view).await?.filter(|(cursor, _)| cursor.pass.is_none()) else {
-        return Ok(false);
-    };
-    let id = log_of(sender.id, shard.number);
-    let read = LogRead { id, after: cursor.after(shard), entries_max: 1, bytes_max: 1 };
-    let entries = view.read_log(read).await.map_err(|error| fault::storage(&error))?;
-    Ok(entries.first().is_none_or(|first| first.position.version.0 > until))
-}
-
 /// Takes the member out of the records of all, with the places up to which changes were sent, if it still is
 /// one that leaves.
 async fn part<S: Store>(
@@ -91,6 +76,7 @@ async fn part<S: Store>(
     let gone = table.id;
     assert!(table.as_member().is_some(), "a table that leaves is a member");
     let others: Vec<_> = table.replicas().map(|member| member.table).collect();
+    let remote: Vec<_> = table.remote.members.iter().map(RemoteMember::table).collect();
     let part = |tables: &mut [Table], rows: &mut OtherRows| {
         let own = tables.iter_mut().find(|table| table.id == gone).ok_or_else(fault::internal)?;
         // Another process may have ended it.
@@ -106,9 +92,14 @@ async fn part<S: Store>(
             rows.delete(Way { sender: gone, receiver: *other }.key());
             rows.delete(Way { sender: *other, receiver: gone }.key());
         }
+        for other in &remote {
+            rows.delete(Way { sender: gone, receiver: *other }.key());
+            rows.delete(received_key(gone, *other));
+        }
         for table in tables.iter_mut().filter(|table| table.id != gone) {
             table.lose_member(gone, now_ms);
         }
+        note_left(tables, gone, rows);
         let is_leaver = |member: &Member| member.table == gone;
         assert!(
             !tables.iter().any(|table| table.replicas().any(is_leaver)),
@@ -117,7 +108,9 @@ async fn part<S: Store>(
         Ok(())
     };
     engine.catalogue().change_all(&table.group_tables(), &[], || Ok(()), part).await?;
+    engine.verifications().note_loss(others.iter().copied());
     engine.shipping().forget(gone);
+    engine.peering().forget(gone);
     // A comparison that runs has nothing left to compare with.
     engine.verifications().forget(gone);
     engine.links().forget(gone);

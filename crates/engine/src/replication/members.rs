@@ -5,7 +5,9 @@ use std::sync::Arc;
 use keywright_semantics::error::Error;
 use keywright_store::Store;
 
-use super::unsent::has_unsent;
+use super::left::note_left;
+use super::lost::lost_ways;
+use super::unsent::{has_unsent, relay};
 use super::{Table, disassociate, peers};
 use crate::catalogue::{Member, MemberStatus, OtherRows, TableStatus};
 use crate::changes::replicated::Way;
@@ -88,9 +90,14 @@ async fn leave<S: Store>(
     if has_unsent(engine, table).await? || peers::must_tell_of_end(engine, table) {
         return Ok(NextWake::default());
     }
+    if !relay(engine, table).await? {
+        return Ok(NextWake { at_ms: Some(now_ms) });
+    }
     let leaver = table.id;
+    // One that is lost to it lacks what the others have of it.
+    let is_lost = !lost_ways(engine, table).await?.is_empty();
     let remove = |tables: &mut [Table], rows: &mut OtherRows| {
-        for table in tables {
+        for table in tables.iter_mut() {
             if table.id == leaver {
                 table.leave_group(now_ms);
             } else {
@@ -98,9 +105,13 @@ async fn leave<S: Store>(
                 table.lose_member(leaver, now_ms);
             }
         }
+        if is_lost {
+            note_left(tables, leaver, rows);
+        }
         Ok(())
     };
     engine.catalogue().change_all(&table.group_tables(), &[], || Ok(()), remove).await?;
+    engine.verifications().note_loss(table.replicas().map(|member| member.table));
     engine.shipping().forget(leaver);
     engine.peering().forget(leaver);
     engine.verifications().forget(leaver);

@@ -6,9 +6,10 @@
 //! member sends what was written to it, to every other member; nothing is passed on.
 //!
 //! - `send`, `pass`, `apply`: a piece of the log, or of all rows, is read and written at the receiver.
-//! - `backlog`: what waits for a receiver that is not reached is bounded.
+//! - `backlog`: what waits for a receiver that is not reached is bounded. `clocks`: what changes that arrive
+//!   show of the sender's clock.
 //! - `join`, `members`: a table becomes a member, and what background work ends: filling, leaving.
-//! - `disassociate`: a member leaves with its data.
+//! - `disassociate`: a member leaves with its data; `left`: a row says so.
 //! - `tombstones`: deletions are forgotten once no member can bring the item back.
 //! - `lost`, `rejoin`: a member that was lost is one again.
 //! - `verify`: members are compared, and repaired.
@@ -20,10 +21,12 @@
 
 mod apply;
 mod backlog;
+mod clocks;
 mod deliver;
 mod disassociate;
 mod item;
 mod join;
+mod left;
 mod lost;
 mod members;
 mod overview;
@@ -47,12 +50,13 @@ pub(crate) use deliver::deliver;
 pub use deliver::{Chosen, DeliveryFault};
 pub use item::{ReplicaItem, ReplicaVersion};
 pub(crate) use join::{Joining, join, members_of, rows_to_read};
+pub(crate) use lost::open_to;
 pub use rejoin::{Rejoin, Rejoining};
 pub use status::{OwedPass, ReplicaStatus, ReplicationStatus};
 pub(crate) use tombstones::floor_of;
 pub(crate) use unsent::has_unsent;
-pub use verify::LastVerification;
-pub(crate) use verify::step as verify;
+pub use verify::{LastVerification, UnsentItems};
+pub(crate) use verify::{answer as verify_answer, step as verify, step_in_lane as verify_in_lane};
 
 use crate::catalogue::{Member, Table};
 use crate::changes::replicated::Way;
@@ -62,52 +66,61 @@ use crate::support::wake::NextWake;
 use pair::{Pair, Piece};
 use send::send;
 
-/// The time between two looks at a table without anything noted: a commit of unknown outcome notes nothing.
+/// The time between two looks at a table whose group changes: what a member waits for may be another's.
 const LOOK_MS: u64 = 1_000;
-/// The same where other processes write the table too.
+/// The time between two looks at any table where other processes write it too: what they note is not seen.
 const SHARED_LOOK_MS: u64 = 100;
 /// Pieces that one look sends to one replica, so that other tables have their turn.
 const PIECES_MAX: u32 = 8;
 
 /// Does the next piece of work of a member of a group.
-pub(crate) async fn step<S: Store>(
-    engine: &Engine<S>,
-    table: &Arc<Table>,
-    now_ms: u64,
-) -> Result<NextWake, Error> {
-    let Some(group) = &table.replication else { return Ok(NextWake::default()) };
-    let look_ms = if engine.is_shared() { SHARED_LOOK_MS } else { LOOK_MS };
-    let next_ms = now_ms.saturating_add(look_ms);
-    if let Err(at_ms) = engine.shipping().begin_look(table.id, engine.links().changes(), (now_ms, next_ms)) {
-        return Ok(NextWake { at_ms: Some(at_ms) });
+pub(crate) async fn step<S: Store>(engine: &Engine<S>, table: &Arc<Table>, now_ms: u64) -> NextWake {
+    if table.replication.is_none() {
+        return NextWake::default();
     }
-    let mut wake = NextWake { at_ms: Some(next_ms) };
-    let sent = async {
-        wake = wake.earlier(disassociate::step_of_inaccessible(engine, table, now_ms).await?);
-        for member in group.others(table.id).filter(|member| member.receives()) {
-            let Some(receiver) = table_of(engine, member, &table.name) else { continue };
-            if receiver.is_joining() && !peers::are_told(engine, table) {
-                continue;
-            }
-            let pair = Pair { sender: table, receiver: &receiver };
-            wake = wake.earlier(send_some(engine, pair, now_ms).await?);
-            wake = wake.earlier(backlog::step(engine, pair, now_ms).await?);
+    let looks = (now_ms, now_ms.saturating_add(LOOK_MS));
+    if let Err(next) = engine.shipping().begin_look(table, engine.links().changes(), looks) {
+        return next;
+    }
+    let next = look(engine, table, now_ms).await;
+    engine.shipping().end_look(table.id, next);
+    next
+}
+
+/// Looks at a member of a group; says when there is more to do without anything noted. A group in which
+/// nothing waits and nothing changes is not looked at, but for the times that its parts say. A part that
+/// fails stops none of the others, and is tried again.
+async fn look<S: Store>(engine: &Engine<S>, table: &Arc<Table>, now_ms: u64) -> NextWake {
+    let Some(group) = &table.replication else { return NextWake::default() };
+    let again = NextWake { at_ms: Some(now_ms.saturating_add(LOOK_MS)) };
+    let mut wake = disassociate::step_of_inaccessible(engine, table, now_ms).await.unwrap_or(again);
+    for member in group.others(table.id).filter(|member| member.receives()) {
+        let Some(receiver) = table_of(engine, member, &table.name) else { continue };
+        if receiver.is_joining() && !peers::are_told(engine, table) {
+            continue;
         }
-        for member in table.remote.members.iter().filter(|member| member.receives()) {
-            let way = Way { sender: table.id, receiver: member.table() };
-            wake = wake.earlier(backlog::step_of_remote(engine, (table, way), now_ms).await?);
-        }
-        wake = wake.earlier(members::step(engine, table, now_ms).await?);
-        wake = wake.earlier(tombstones::step(engine, table, now_ms).await?);
-        Ok(wake.earlier(verify::begin_due(engine, table, now_ms).await?))
+        let pair = Pair { sender: table, receiver: &receiver };
+        let sent = send_some(engine, pair, now_ms).await;
+        let measured = backlog::step(engine, pair, now_ms).await;
+        engine.shipping().note_fault(pair.way().tables(), sent.as_ref().and(measured.as_ref()).err());
+        wake = wake.earlier(sent.unwrap_or(again)).earlier(measured.unwrap_or(again));
+    }
+    for member in table.remote.members.iter().filter(|member| member.receives()) {
+        let way = Way { sender: table.id, receiver: member.table() };
+        let measured = backlog::step_of_remote(engine, (table, way), now_ms).await;
+        engine.shipping().note_fault(way.tables(), measured.as_ref().err());
+        wake = wake.earlier(measured.unwrap_or(again));
+    }
+    wake = wake.earlier(members::step(engine, table, now_ms).await.unwrap_or(again));
+    wake = wake.earlier(tombstones::step(engine, table, now_ms).await.unwrap_or(again));
+    wake = wake.earlier(verify::begin_after_loss(engine, table, now_ms).await.unwrap_or(again));
+    wake = wake.earlier(verify::begin_due(engine, table, now_ms).await.unwrap_or(again));
+    let look_ms = match (engine.is_shared(), table.is_group_changing()) {
+        (true, _) => Some(SHARED_LOOK_MS),
+        (false, true) => Some(LOOK_MS),
+        (false, false) => None,
     };
-    let sent = sent.await;
-    match &sent {
-        Ok(NextWake { at_ms: Some(at_ms) }) => engine.shipping().look_at(table.id, *at_ms),
-        Ok(NextWake { at_ms: None }) => {}
-        Err(_fault) => engine.shipping().look_at(table.id, now_ms),
-    }
-    sent
+    wake.earlier(NextWake { at_ms: look_ms.map(|look_ms| now_ms.saturating_add(look_ms)) })
 }
 
 /// Sends some pieces to a replica; says when there is more to be sent.
@@ -133,7 +146,18 @@ fn table_of<S: Store>(engine: &Engine<S>, member: &Member, name: &str) -> Option
 }
 
 impl<S: Store> Engine<S> {
-    /// Waits until a table has changes for its replicas, for those who call [`Engine::step`].
+    /// Sends the changes that were noted to replicas, as [`Engine::step`] does among other work; says when
+    /// that has more to do.
+    pub async fn replicate(&self, now_ms: u64) -> NextWake {
+        let mut wake = NextWake::default();
+        let noted = self.shipping().noted_tables().into_iter().filter(|id| self.owns(*id));
+        for table in noted.filter_map(|id| self.catalogue().with_id(id)) {
+            wake = wake.earlier(step(self, &table, now_ms).await);
+        }
+        wake
+    }
+
+    /// Waits until a table has changes for its replicas, for those who call [`Engine::replicate`].
     pub async fn replication_wanted(&self) {
         self.shipping().wanted().await;
     }

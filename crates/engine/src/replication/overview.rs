@@ -1,12 +1,14 @@
 //! How far changes have come, of several tables at once.
 
+use std::collections::BTreeSet;
+
 use keywright_semantics::error::Error;
 use keywright_store::Store;
 
 use super::status::{ReplicaStatus, ReplicationStatus};
 use crate::catalogue::owner;
 use crate::state::Engine;
-use crate::support::env::Namespace;
+use crate::support::env::{AccountId, Namespace};
 
 impl<S: Store> Engine<S> {
     /// The tables of an account and region that have replicas, by name, and how far their changes have come.
@@ -29,6 +31,24 @@ impl<S: Store> Engine<S> {
         Ok(found)
     }
 
+    /// Whether there is a table of this name: of an account or of any, in a region or in any.
+    pub fn knows_table(&self, account: Option<&AccountId>, name: &str, region: Option<&str>) -> bool {
+        self.catalogue().all().into_iter().any(|table| {
+            let mut strong = table.other_strong_members().map(|(member, _)| member.region.as_str());
+            let mut is_there = |region: &str| table.region == region || strong.any(|other| other == region);
+            table.name == name
+                && account.is_none_or(|account| owner(&table).account == *account)
+                && region.is_none_or(&mut is_there)
+        })
+    }
+
+    /// The regions in which an account has tables with replicas on this server, by name.
+    pub fn regions_with_replicas(&self, account: &AccountId) -> BTreeSet<String> {
+        let tables = self.catalogue().all().into_iter();
+        let own = tables.filter(|table| owner(table).account == *account && table.replication.is_some());
+        own.map(|table| table.region.clone()).collect()
+    }
+
     /// Changes that some replica lacks, counted up to a limit for each. A replica that is being filled, or is
     /// not open to clients yet, counts as more.
     pub async fn changes_on_way(&self) -> Result<u64, Error> {
@@ -38,8 +58,8 @@ impl<S: Store> Engine<S> {
                 continue;
             };
             count = count.saturating_add(u64::from(table.is_joining()));
-            let is_filled = |replica: &ReplicaStatus| replica.is_filled && !replica.is_lost();
-            let lacking = |replica: &ReplicaStatus| replica.backlog + u64::from(is_filled(replica));
+            let is_filling = |replica: &ReplicaStatus| replica.is_filling && !replica.is_lost();
+            let lacking = |replica: &ReplicaStatus| replica.backlog + u64::from(is_filling(replica));
             count = count.saturating_add(status.replicas.iter().map(lacking).sum());
         }
         Ok(count)

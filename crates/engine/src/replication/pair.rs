@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::catalogue::Table;
 use crate::changes::replicated::Way;
-use crate::support::links::Route;
+use crate::support::links::{Due, Route};
 
 /// Items of one commit.
 pub(super) const COMMIT_ITEMS_MAX: usize = 100;
@@ -20,6 +20,15 @@ pub(super) enum Piece {
     At(u64),
     /// The next change waits for the link.
     Held,
+}
+
+impl From<Due> for Piece {
+    fn from(due: Due) -> Self {
+        match due {
+            Due::At(at_ms) => Self::At(at_ms),
+            Due::Held => Self::Held,
+        }
+    }
 }
 
 /// The two tables that a piece concerns.

@@ -30,12 +30,18 @@ pub(super) async fn send<S: Store>(
     view: &S::Snapshot,
     (cursor, row): (Cursor, Bytes),
 ) -> Result<Piece, Error> {
-    if engine.links().is_cut(&pair.route(), engine.env().now_ms()) {
-        return Ok(Piece::Held);
+    let now_ms = engine.env().now_ms();
+    if engine.links().is_cut(&pair.route(), now_ms) {
+        return Ok(engine.links().hold(now_ms).into());
     }
     let (sent, pass) = next(pair.sender.id, view, cursor.pass.as_ref()).await?;
     let next = Cursor { pass: Some(pass), moves: cursor.moves + 1, ..cursor };
-    let now_ms = engine.env().now_ms();
+    #[cfg(test)]
+    let next = if engine.links().is_broken(crate::support::links::Broken::Scan) {
+        Cursor { last: Cursor::owing(view.version().0).last, ..next }
+    } else {
+        next
+    };
     Ok(match (Apply { engine, pair, row: &row, next: &next }).run(&sent, now_ms).await? {
         Applied::Done => Piece::More,
         Applied::Overtaken => Piece::At(now_ms.saturating_add(1)),

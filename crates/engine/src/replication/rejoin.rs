@@ -4,7 +4,8 @@
 //! the member was away, and whose deletion is forgotten, is there again.
 //!
 //! *Discard*: first the member gets what another one has (`verify`); versions do not count. So nothing
-//! that was deleted comes back. What it writes after the request is kept.
+//! that was deleted comes back. What it writes after the request is kept; or after the first question for
+//! what would be discarded (`UnsentItems`), which may have been answered long before.
 
 use keywright_semantics::error::{Error, ErrorKind};
 use keywright_semantics::messages::table as messages;
@@ -22,7 +23,10 @@ pub enum Rejoin {
     /// With what it wrote while it was away.
     Keep,
     /// Without that.
-    Discard,
+    Discard {
+        /// What it wrote itself since then is kept: `UnsentItems::since_ms`; `None` for the request's time.
+        since_ms: Option<u64>,
+    },
 }
 
 /// What follows a request to rejoin.
@@ -48,10 +52,10 @@ impl<S: Store> Engine<S> {
                 open(self, &table, self.env().now_ms()).await?;
                 Ok(Rejoining::Sends)
             }
-            Rejoin::Discard => {
+            Rejoin::Discard { since_ms } => {
                 // Those that it is lost to agree among themselves, or will.
                 let other = first.other_than(table.id);
-                Ok(Rejoining::Compares(Box::new(verify::begin_discard(self, &table, other))))
+                Ok(Rejoining::Compares(Box::new(verify::begin_discard(self, &table, (other, since_ms)))))
             }
         }
     }

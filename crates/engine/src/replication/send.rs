@@ -124,7 +124,7 @@ impl Changes {
         Ok(Self { records: entries.iter().map(record).collect::<Result<_, Error>>()?, is_whole })
     }
 
-    fn on_way(&self) -> Vec<OnWay<'_>> {
+    pub(super) fn on_way(&self) -> Vec<OnWay<'_>> {
         let on_way = self.records.iter().map(|(place, record)| OnWay {
             place: *place,
             at_ms: record.at.ms(),
@@ -134,10 +134,9 @@ impl Changes {
     }
 
     /// What follows once all that is due was sent.
-    const fn rest(&self, rest: Option<Due>) -> Piece {
+    fn rest(&self, rest: Option<Due>) -> Piece {
         match rest {
-            Some(Due::At(at_ms)) => Piece::At(at_ms),
-            Some(Due::Held) => Piece::Held,
+            Some(due) => due.into(),
             None if self.is_whole => Piece::End,
             None => Piece::More,
         }

@@ -1,20 +1,23 @@
 //! How far each member's changes have come, for people.
 
 use keywright_semantics::error::{Error, ErrorKind};
-use keywright_semantics::messages::table as messages;
+use keywright_semantics::messages::{global, table as messages};
 use keywright_store::{LogRead, Snapshot, Store};
 
 use super::table_of;
 use super::verify::{self, LastVerification};
-use crate::catalogue::{StrongGroup, Table, TableStatus};
+use crate::catalogue::{Member, MemberStatus, StrongGroup, Table, TableStatus};
 pub use crate::changes::replicated::Owed as OwedPass;
 use crate::changes::replicated::Way;
 use crate::state::{Engine, ReplicaConflict, ShippingFigures};
 use crate::support::env::Namespace;
 use crate::support::fault;
 use crate::support::layout::log_of;
+use crate::support::links::Route;
 use crate::write::version_record::VersionRecord;
 
+/// The status of a member with which nothing is done.
+const ACTIVE: &str = "ACTIVE";
 /// Records of a log that are counted at most.
 const COUNTED_MAX: usize = 10_000;
 const COUNTED_BYTES_MAX: usize = 4 * 1024 * 1024;
@@ -31,15 +34,22 @@ pub struct ReplicaStatus {
     /// Bytes of them in the log, as last measured.
     pub backlog_bytes: u64,
     /// Whether all rows are being sent to it.
-    pub is_filled: bool,
+    pub is_filling: bool,
     /// Why they are, unless it has just joined.
     pub owed: Option<OwedPass>,
     /// What was sent since the server started.
     pub figures: ShippingFigures,
+    /// By how many milliseconds its region's clock is ahead of this region's, at least, as its last changes
+    /// show; zero below a second.
+    pub clock_ahead_ms: u64,
     /// Whether another server owns it.
     pub is_remote: bool,
-    /// Why nothing reaches it now, if another server owns it.
+    /// Why not everything reaches it now: mostly, why the server that owns it does not answer.
     pub last_error: Option<String>,
+    /// Its status as DescribeTable has it.
+    pub status: &'static str,
+    /// Whether a simulation on this server holds changes back that it lacks.
+    pub is_held: bool,
 }
 
 impl ReplicaStatus {
@@ -87,13 +97,19 @@ impl<S: Store> Engine<S> {
         let mut replicas = Vec::new();
         for member in group.others(table.id).filter(|member| table_of(self, member, name).is_some()) {
             let way = Way { sender: table.id, receiver: member.table };
-            replicas.push(status(self, &view, (&table, &member.region), way).await?);
+            let shown = status(self, &view, (&table, &member.region), way).await?;
+            replicas.push(ReplicaStatus { status: self.status_of(&table, member), ..shown });
         }
         for member in &table.remote.members {
             let way = Way { sender: table.id, receiver: member.table() };
             let shown = status(self, &view, (&table, &member.region), way).await?;
-            let last_error = self.peering().last_fault(way.tables(), &member.region);
-            replicas.push(ReplicaStatus { is_remote: true, last_error, ..shown });
+            let last_error = if self.peers().owns(&member.region) {
+                self.peering().last_fault(way.tables(), &member.region).or(shown.last_error)
+            } else {
+                Some(global::no_peer_here(&member.region))
+            };
+            let status = self.status_of(&table, &member.as_member());
+            replicas.push(ReplicaStatus { is_remote: true, last_error, status, ..shown });
         }
         let (conflicts, last_conflicts) = self.shipping().conflicts(table.id);
         let mut last_verification = None;
@@ -116,6 +132,20 @@ impl<S: Store> Engine<S> {
     }
 }
 
+impl<S: Store> Engine<S> {
+    fn status_of(&self, table: &Table, member: &Member) -> &'static str {
+        let name = (table.account.as_str(), table.name.as_str());
+        let inaccessible = self.links().inaccessible(name, &member.region, self.env().now_ms());
+        match (inaccessible, member.status) {
+            (Some((status, _)), _) => status.name(),
+            (None, MemberStatus::Creating) => "CREATING",
+            (None, MemberStatus::Updating | MemberStatus::Disassociating) => "UPDATING",
+            (None, MemberStatus::Active) => ACTIVE,
+            (None, MemberStatus::Deleting) => "DELETING",
+        }
+    }
+}
+
 /// A strongly consistent group: every region has every change.
 fn of_strong(table: &Table, group: &StrongGroup) -> ReplicationStatus {
     let replicas = table.other_strong_members().map(|(member, status)| ReplicaStatus {
@@ -123,11 +153,14 @@ fn of_strong(table: &Table, group: &StrongGroup) -> ReplicationStatus {
         backlog: 0,
         oldest_ms: None,
         backlog_bytes: 0,
-        is_filled: status == TableStatus::Creating,
+        is_filling: status == TableStatus::Creating,
         owed: None,
         figures: ShippingFigures::default(),
+        clock_ahead_ms: 0,
         is_remote: false,
         last_error: None,
+        status: ACTIVE,
+        is_held: false,
     });
     ReplicationStatus {
         group: group.group.clone(),
@@ -163,6 +196,8 @@ async fn status<S: Store>(
     };
     let counted: usize = entries.iter().map(|entry| entry.bytes.len()).sum();
     let measured = engine.shipping().backlogs().bytes(way.tables());
+    let Table { account, name, region: own, id, .. } = table;
+    let route = Route { account, table: name, from: (own, *id), to: (region, way.receiver) };
     let oldest = entries.first().map(|first| VersionRecord::decode(&first.bytes)).transpose();
     Ok(ReplicaStatus {
         region: region.to_owned(),
@@ -170,9 +205,12 @@ async fn status<S: Store>(
         oldest_ms: oldest.map_err(|_| fault::internal())?.map(|record| record.at.ms()),
         backlog_bytes: measured.max(u64::try_from(counted).unwrap_or(u64::MAX)),
         owed: cursor.as_ref().and_then(|cursor| cursor.owed),
-        is_filled: cursor.is_none_or(|cursor| cursor.pass.is_some()),
+        is_filling: cursor.is_none_or(|cursor| cursor.pass.is_some()),
         figures: engine.shipping().figures((way.sender, way.receiver)),
+        clock_ahead_ms: engine.shipping().clocks().ahead_ms(way.back().tables()),
         is_remote: false,
-        last_error: None,
+        last_error: engine.shipping().last_fault(way.tables()),
+        status: ACTIVE,
+        is_held: !entries.is_empty() && engine.links().holds(&route, engine.env().now_ms()),
     })
 }

@@ -1,10 +1,12 @@
 //! Forgetting deletions, once no member can bring the item back.
 //!
-//! A deletion is remembered for a day at least, and until it is *stable*, which two rounds find out. In the
-//! first, everything below a stamp was sent to all members: so all have the deletion. In the second,
-//! everything was sent that was committed before the first round: so nothing is on its way that another
-//! member wrote, or that was read, before it had the deletion. A member that is being filled, or is owed a
-//! pass, holds deletions back, but not one that is lost.
+//! A deletion is remembered for a day at least, and until it is *stable*. Two rounds find that out:
+//!
+//! 1. All members were sent every change below a stamp. So all of them have the deletions below it.
+//! 2. All members were sent every change that was committed, or read to be sent, before the first round. So
+//!    no change is on its way any more from a member that did not have these deletions.
+//!
+//! A member that is being filled, or is owed a pass, holds deletions back, but not one that is lost.
 
 use std::sync::Arc;
 
@@ -13,7 +15,7 @@ use keywright_semantics::error::Error;
 use keywright_semantics::limits::TOMBSTONE_RETENTION_MS;
 use keywright_store::{CommitError, KeyRange, LogRead, Snapshot, Store, Transaction};
 
-use super::peers::speaker;
+use super::peers::{is_lost, speaker};
 use super::{Table, table_of};
 use crate::catalogue::{Begun, RemoteMember, TableGuard};
 use crate::changes::replicated::{Cursor, Way};
@@ -52,9 +54,9 @@ pub(super) async fn step<S: Store>(
     let mut members = table.group_tables();
     members.extend(table.remote.members.iter().map(RemoteMember::table));
     let floor = sent_before(engine, table, now_ms, &members).await?;
-    let (of_peers, begun_there) = sent_by_peers(engine, table, now_ms);
+    let (of_peers, begun_there) = sent_by_peers(engine, table, now_ms).await?;
     let floor = floor.min(of_peers);
-    // Above everything that was committed, or read to be sent, when the floor was.
+    // Above the stamps of all changes that were committed, or read to be sent, before the floor was found.
     let begun = engine.stamps().beginning(now_ms).max(begun_there);
     let stable = last.filter(|last| floor > margin(engine, table, last.begun)).map(|last| last.floor);
     let kept = Stamp::first_of(now_ms.saturating_sub(TOMBSTONE_RETENTION_MS));
@@ -84,17 +86,25 @@ fn margin<S: Store>(engine: &Engine<S>, table: &Table, begun: Stamp) -> Stamp {
 
 /// Everything below the first stamp, of members of other servers, was sent by them; everything that they had
 /// written when they said so is below the second. Both are as they last said: the margin makes up for that.
-fn sent_by_peers<S: Store>(engine: &Engine<S>, table: &Table, now_ms: u64) -> (Stamp, Stamp) {
-    let Some(speaker) = speaker(engine, table) else { return (Stamp::default(), Stamp::default()) };
+async fn sent_by_peers<S: Store>(
+    engine: &Engine<S>,
+    table: &Table,
+    now_ms: u64,
+) -> Result<(Stamp, Stamp), Error> {
+    let Some(speaker) = speaker(engine, table) else { return Ok((Stamp::default(), Stamp::default())) };
     let (mut floor, mut begun) = (Stamp::first_of(u64::MAX), Stamp::default());
     for member in &table.remote.members {
+        // What a lost member has is not merged before it rejoins.
+        if is_lost(engine, (table.id, member.table())).await? {
+            continue;
+        }
         let known = engine.peering().contact((speaker, member.table())).floor;
         let fresh = known.filter(|known| now_ms <= known.at_ms.saturating_add(PEER_FLOOR_MS_MAX));
-        let Some(known) = fresh else { return (Stamp::default(), Stamp::default()) };
+        let Some(known) = fresh else { return Ok((Stamp::default(), Stamp::default())) };
         floor = floor.min(known.floor);
         begun = begun.max(known.begun);
     }
-    (floor, begun)
+    Ok((floor, begun))
 }
 
 /// What was written to the tables of a group here below the first stamp was sent to all members; everything
@@ -121,6 +131,17 @@ fn until<S: Store>(engine: &Engine<S>, stable: Option<Stamp>, now_ms: u64) -> Op
     if is_broken { Some(Stamp::first_of(now_ms + 1)) } else { stable }
 }
 
+#[cfg(not(test))]
+fn settled<S: Store>(engine: &Engine<S>, now_ms: u64) -> Stamp {
+    engine.settled_before(now_ms)
+}
+
+#[cfg(test)]
+fn settled<S: Store>(engine: &Engine<S>, now_ms: u64) -> Stamp {
+    let is_broken = engine.links().is_broken(crate::support::links::Broken::Unfinished);
+    if is_broken { engine.stamps().beginning(now_ms) } else { engine.settled_before(now_ms) }
+}
+
 /// Every change with a lower stamp, of any member of a table's group, was sent to these members, except those
 /// that leave or are lost to the sender.
 pub(super) async fn sent_before<S: Store>(
@@ -129,7 +150,7 @@ pub(super) async fn sent_before<S: Store>(
     now_ms: u64,
     receivers: &[TableId],
 ) -> Result<Stamp, Error> {
-    let mut floor = engine.settled_before(now_ms);
+    let mut floor = settled(engine, now_ms);
     let view = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
     let members: Vec<_> = table.replication.iter().flat_map(|group| &group.members).collect();
     for sender in &members {
@@ -184,7 +205,7 @@ async fn forget_before<S: Store>(
     let found: Option<Vec<(Stamp, Bytes)>> = page.iter().map(|row| read_tombstone_key(&row.key)).collect();
     let found = found.ok_or_else(fault::internal)?;
     let keys: Vec<Bytes> = found.iter().map(|(_, within)| version_key(table.id, within)).collect();
-    let begun = TableGuard::of([table]).begin(engine.store(), keys.clone()).await;
+    let begun = TableGuard::of([table]).begin(engine.catalogue(), keys.clone()).await;
     let (mut txn, rows) = match begun.map_err(|error| fault::storage(&error))? {
         Begun::Current(txn, rows) => (txn, rows),
         Begun::Changed(changed) => {

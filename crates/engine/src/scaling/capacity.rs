@@ -172,7 +172,7 @@ async fn update<S: Store>(
         warm: None,
     });
     let request = UpdateTable {
-        table: TableRef { as_given: id.table.clone(), name: id.table.clone(), arn_scope: None },
+        table: TableRef::named(id.table.clone()),
         definitions: Vec::new(),
         billing: None,
         throughput: units.filter(|_| id.index.is_none()),

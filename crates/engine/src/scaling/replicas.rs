@@ -26,9 +26,9 @@ use keywright_store::Store;
 
 use super::rows::{self, Policy, Target};
 use super::targets::role_arn;
-use super::{alarms, failed, policies, targets};
-use crate::catalogue::Table;
+use super::{alarms, failed, policies, remote, targets};
 use crate::catalogue::names::{index_status_name, status_name};
+use crate::catalogue::{RemoteMember, Table};
 use crate::metrics::series::Place;
 use crate::state::Engine;
 use crate::support::env::Namespace;
@@ -66,7 +66,16 @@ pub(crate) async fn update<S: Store>(
         check_change(engine, id, change)?;
     }
     let before = description(engine, &table).await?;
-    for Planned { place, id, change } in planned {
+    // What another server refuses changes nothing here.
+    for member in there(&table) {
+        let of_member = planned.iter().filter(|planned| planned.place.region == member.region);
+        let changes: Vec<_> = of_member.map(|planned| remote::rule(&planned.id, planned.change)).collect();
+        if !changes.is_empty() {
+            remote::ask_change(engine, (&table, member), changes).await?;
+        }
+    }
+    let is_here = |planned: &Planned<'_>| table.remote_in(&planned.place.region).is_none();
+    for Planned { place, id, change } in planned.into_iter().filter(is_here) {
         apply(engine, &place, id, change).await.map_err(|fault| passed_on(engine, &fault))?;
     }
     Ok(Response::UpdateTableReplicaAutoScaling(Box::new(before)))
@@ -116,6 +125,22 @@ fn members(table: &Table) -> impl Iterator<Item = Scaled<'_>> {
     eventual.chain(strong)
 }
 
+/// The members on other servers.
+fn there(table: &Table) -> impl Iterator<Item = &RemoteMember> {
+    table.remote.members.iter().filter(|member| member.is_made)
+}
+
+/// The members here and on other servers, to be planned for.
+fn everywhere(table: &Table) -> impl Iterator<Item = Scaled<'_>> {
+    let there = there(table).map(|member| Scaled {
+        account: &table.account,
+        region: &member.region,
+        table: member.table(),
+        status: replica_status(&member.as_member()),
+    });
+    members(table).chain(there)
+}
+
 fn others(table: &Table) -> impl Iterator<Item = Scaled<'_>> {
     members(table).filter(|member| member.region != table.region || member.account != table.account)
 }
@@ -156,11 +181,42 @@ async fn description<S: Store>(
             indexes,
         });
     }
+    for member in there(table) {
+        replicas.push(describe_there(engine, table, member).await?);
+    }
     let is_own = |replica: &ScaledReplica| replica.region_name == table.region;
     assert!(replicas.iter().any(is_own), "a table is a member of its own group");
     replicas.sort_by(|one, other| one.region_name.cmp(&other.region_name));
     let (table_name, table_status) = (table.name.clone(), status_name(table.status));
     Ok(ReplicaScalingDescription { table_name, table_status, replicas })
+}
+
+/// A replica whose server says what scales it. It has the indexes that all have.
+async fn describe_there<S: Store>(
+    engine: &Engine<S>,
+    table: &Table,
+    member: &RemoteMember,
+) -> Result<ScaledReplica, Error> {
+    let rules = remote::ask_change(engine, (table, member), Vec::new()).await?;
+    let place = Place { account: table.account.clone(), region: member.region.clone() };
+    let of = |index: Option<&str>, direction: Direction| {
+        let remote::Shown { min, max, policy_name, tracking } = remote::shown(&rules, index, direction)?;
+        Some(EnabledScaling { min, max, role_arn: role_arn(&place), tracking, policy_name })
+    };
+    let globals = table.indexes_with_states().filter(|(schema, _)| schema.kind == IndexKind::Global);
+    let indexes = globals.map(|(schema, state)| ScaledIndex {
+        index_name: schema.name.clone(),
+        index_status: index_status_name(state.status),
+        reads: of(Some(&schema.name), Direction::Read),
+        writes: of(Some(&schema.name), Direction::Write),
+    });
+    Ok(ScaledReplica {
+        region_name: member.region.clone(),
+        replica_status: replica_status(&member.as_member()),
+        reads: of(None, Direction::Read),
+        writes: of(None, Direction::Write),
+        indexes: indexes.collect(),
+    })
 }
 
 async fn found<S: Store>(
@@ -203,7 +259,7 @@ fn plan<'r>(table: &Table, request: &'r UpdateReplicaScaling) -> Result<Vec<Plan
         }
         Ok(TargetId { table: table.name.clone(), index: index.cloned(), direction })
     };
-    for member in members(table) {
+    for member in everywhere(table) {
         let own = request.writes.iter().map(|change| (None, change));
         let of_indexes = request.index_writes.iter().map(|index| (Some(&index.name), &index.change));
         for (index, change) in own.chain(of_indexes) {
@@ -211,7 +267,7 @@ fn plan<'r>(table: &Table, request: &'r UpdateReplicaScaling) -> Result<Vec<Plan
         }
     }
     for replica in &request.replicas {
-        let member = members(table).find(|member| member.region == replica.region).ok_or_else(|| {
+        let member = everywhere(table).find(|member| member.region == replica.region).ok_or_else(|| {
             let text = messages::no_scaled_replica(&table.name, &replica.region);
             Error::new(ErrorKind::ResourceNotFound, text)
         })?;
@@ -246,7 +302,7 @@ fn check_billing(table: &Table, request: &UpdateReplicaScaling) -> Result<(), Er
         regions.extend(request.replicas.iter().filter(is_enabled).map(|replica| replica.region.as_str()));
         names.push("ReplicaUpdates");
     } else {
-        regions.extend(members(table).map(|member| member.region));
+        regions.extend(everywhere(table).map(|member| member.region));
     }
     if regions.is_empty() {
         return Ok(());
@@ -256,7 +312,11 @@ fn check_billing(table: &Table, request: &UpdateReplicaScaling) -> Result<(), Er
 }
 
 /// Checks what Application Auto Scaling would refuse, before anything is changed.
-fn check_change<S: Store>(engine: &Engine<S>, id: &TargetId, change: &ScalingChange) -> Result<(), Error> {
+pub(super) fn check_change<S: Store>(
+    engine: &Engine<S>,
+    id: &TargetId,
+    change: &ScalingChange,
+) -> Result<(), Error> {
     let ScalingChange::Enable(settings) = change else { return Ok(()) };
     let target = settings.tracking.target_value;
     let fault = if settings.min > settings.max {
@@ -270,7 +330,7 @@ fn check_change<S: Store>(engine: &Engine<S>, id: &TargetId, change: &ScalingCha
 }
 
 /// A fault of Application Auto Scaling as these operations report it (observed).
-fn passed_on<S: Store>(engine: &Engine<S>, fault: &Fault) -> Error {
+pub(super) fn passed_on<S: Store>(engine: &Engine<S>, fault: &Fault) -> Error {
     let request_id = uuid(engine.env().random_u128());
     let text = messages::of_scaling(&fault.message, fault.kind.name(), fault.kind.status(), &request_id);
     let kind = match fault.kind {
@@ -288,7 +348,7 @@ fn passed_on<S: Store>(engine: &Engine<S>, fault: &Fault) -> Error {
 }
 
 /// Makes a change of one target. Ending what is not there changes nothing.
-async fn apply<S: Store>(
+pub(super) async fn apply<S: Store>(
     engine: &Engine<S>,
     place: &Place,
     id: TargetId,
@@ -361,7 +421,7 @@ pub(super) async fn follow<S: Store>(
 }
 
 /// What can scale a table and its indexes.
-fn targets_of(table: &Table) -> Vec<TargetId> {
+pub(super) fn targets_of(table: &Table) -> Vec<TargetId> {
     let globals = table.schema.indexes.iter().filter(|index| index.kind == IndexKind::Global);
     let indexes = std::iter::once(None).chain(globals.map(|index| Some(&index.name)));
     let both = |index: Option<&String>| {

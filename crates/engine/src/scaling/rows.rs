@@ -23,7 +23,7 @@ use super::{failed, time};
 use crate::metrics::series::Place;
 use crate::state::Engine;
 use crate::support::layout::Space;
-use crate::support::rows::{each_row_until, keep};
+use crate::support::rows::{each_row_until, is_empty, keep};
 use crate::support::{fault, layout};
 use crate::tables::create::uuid;
 
@@ -335,6 +335,12 @@ async fn each_target<S: Store>(
     };
     each(engine, (range, Order::Forward), decoded).await?;
     if is_whole { Ok(()) } else { Err(fault::internal()) }
+}
+
+/// Whether there is no target in any account.
+pub(super) async fn there_are_none<S: Store>(engine: &Engine<S>) -> Result<bool, Error> {
+    let range = layout::prefix_range(vec![Space::Scaling.byte(), TARGET_KIND]);
+    is_empty(engine.store(), range).await.map_err(|error| fault::storage(&error))
 }
 
 /// Some targets of every account and region: those after a target, or the first ones.

@@ -394,6 +394,7 @@ fn renamed(source: Table, place: &Namespace, new: NewName<'_>, (id, now_ms): (Ta
         ttl: TtlState::default(),
         warm_jobs: Vec::new(),
         copied_bytes: None,
+        copied_by: None,
         history: History::default(),
         filling: None,
         bulk_put: None,

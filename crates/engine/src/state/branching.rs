@@ -1,5 +1,7 @@
-//! The queue of branches to be made: one at a time, because a copy takes as much space as its source.
+//! The queue of branches to be made: one at a time, because a copy takes as much space as its source. Also
+//! which tables the one whose turn it is copies.
 
+use std::sync::PoisonError;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tokio::sync::{Mutex, MutexGuard};
@@ -11,6 +13,17 @@ const WAITING_MAX: usize = 100;
 pub(crate) struct Branching {
     turn: Mutex<()>,
     waiting: AtomicUsize,
+    /// The public ids of the tables that are being copied.
+    copying: std::sync::Mutex<Vec<String>>,
+}
+
+/// Tables that are being copied, until it is dropped.
+pub(crate) struct NotedCopies<'b>(&'b std::sync::Mutex<Vec<String>>);
+
+impl Drop for NotedCopies<'_> {
+    fn drop(&mut self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
 }
 
 /// One that waits, until it is dropped.
@@ -28,6 +41,18 @@ impl Branching {
         let before = self.waiting.fetch_add(1, Ordering::Relaxed);
         let _waiting = Waiting(&self.waiting);
         if before >= WAITING_MAX { None } else { Some(self.turn.lock().await) }
+    }
+
+    /// Notes the copies of the branch whose turn it is.
+    pub(crate) fn note_copying(&self, public_ids: &[String]) -> NotedCopies<'_> {
+        *self.copying.lock().unwrap_or_else(PoisonError::into_inner) = public_ids.to_vec();
+        NotedCopies(&self.copying)
+    }
+
+    /// Whether a branch of this process copies into the table.
+    pub(crate) fn is_copying(&self, public_id: &str) -> bool {
+        let copying = self.copying.lock().unwrap_or_else(PoisonError::into_inner);
+        copying.iter().any(|own| own == public_id)
     }
 }
 

@@ -7,40 +7,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use bytes::Bytes;
+use crate::support::layout::TableId;
+use crate::support::member_row::MemberId;
 
-use crate::support::layout::{Space, TableId};
-
-/// A process: drawn at random when it opens the store.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct MemberId(pub u128);
-
-impl MemberId {
-    /// The key of this process's row in a space that has one for each.
-    pub(crate) fn row_key(self, space: Space) -> Bytes {
-        let mut key = vec![space.byte()];
-        key.extend_from_slice(&self.0.to_be_bytes());
-        key.into()
-    }
-
-    /// The key of the row that is there while this process may commit with stamps.
-    pub(crate) fn joined_key(self) -> Bytes {
-        [&self.row_key(Space::Members)[..], &[JOINED]].concat().into()
-    }
-
-    /// The process of a row's key.
-    pub(crate) fn of_row(key: &[u8]) -> Option<Self> {
-        let (_, id) = key.split_first()?;
-        Some(Self(u128::from_be_bytes(id.try_into().ok()?)))
-    }
-}
-
-/// The last byte of the key of a process's row that allows its stamps.
-const JOINED: u8 = 2;
 /// A process whose number stood still for so long does no work any more.
 const SILENT_MS: u64 = 5_000;
-/// A process that was silent for so long is forgotten.
-const GONE_MS: u64 = 60_000;
 
 #[derive(Clone, Copy, Debug)]
 struct Seen {
@@ -53,6 +24,8 @@ struct Seen {
 #[derive(Debug)]
 pub(crate) struct Members {
     own: MemberId,
+    /// A process that was silent for so long is forgotten.
+    gone_ms: u64,
     state: Mutex<State>,
 }
 
@@ -65,8 +38,8 @@ struct State {
 }
 
 impl Members {
-    pub(crate) fn new(own: u128) -> Self {
-        Self { own: MemberId(own), state: Mutex::default() }
+    pub(crate) fn new(own: u128, gone_ms: u64) -> Self {
+        Self { own: MemberId(own), gone_ms, state: Mutex::default() }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -102,13 +75,19 @@ impl Members {
         let still_for = |seen: &Seen| now_ms.saturating_sub(seen.at_ms);
         state.working =
             state.seen.iter().filter(|(_, seen)| still_for(seen) < SILENT_MS).map(|(id, _)| *id).collect();
-        let gone = |(id, seen): &(&MemberId, &Seen)| **id != self.own && still_for(seen) >= GONE_MS;
+        let gone = |(id, seen): &(&MemberId, &Seen)| **id != self.own && still_for(seen) >= self.gone_ms;
         state.seen.iter().filter(gone).map(|(id, _)| *id).collect()
     }
 
     /// The processes whose numbers do not stand still.
     pub(crate) fn at_work(&self) -> BTreeSet<MemberId> {
         self.state().working.clone()
+    }
+
+    /// Whether a process works; `None` if this one has seen no number of it yet.
+    pub(crate) fn works(&self, member: MemberId) -> Option<bool> {
+        let state = self.state();
+        state.seen.contains_key(&member).then(|| state.working.contains(&member))
     }
 
     /// The number of processes that work, this one included.
@@ -151,7 +130,7 @@ mod tests {
 
     #[test]
     fn every_table_has_one_owner_and_the_work_is_spread() {
-        let members: Vec<Members> = (1..=3).map(|id| Members::new(id * 7_777_777)).collect();
+        let members: Vec<Members> = (1..=3).map(|id| Members::new(id * 7_777_777, 60_000)).collect();
         let beats: Vec<(MemberId, u64)> = members.iter().map(|member| (member.own(), 1)).collect();
         for member in &members {
             assert_eq!(member.note(&beats, 0), []);
@@ -177,7 +156,7 @@ mod tests {
 
     #[test]
     fn a_member_is_forgotten_a_minute_after_its_last_sign() {
-        let members = Members::new(1);
+        let members = Members::new(1, 60_000);
         let stored = |own: u64| [(MemberId(1), own), (MemberId(2), 5)];
         assert_eq!(members.note(&stored(1), 1_000), []);
         assert_eq!(members.note(&stored(2), 60_999), []);
@@ -187,7 +166,7 @@ mod tests {
 
     #[test]
     fn beats_come_at_their_interval() {
-        let members = Members::new(1);
+        let members = Members::new(1, 60_000);
         assert_eq!(members.due_beat(10, 100), Some(1));
         assert_eq!(members.due_beat(109, 100), None);
         assert_eq!(members.due_beat(110, 100), Some(2));

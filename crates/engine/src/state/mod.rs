@@ -5,6 +5,7 @@
 pub(crate) mod admission;
 mod backlogs;
 pub(crate) mod branching;
+pub(crate) mod clocks;
 mod due;
 pub(crate) mod heat;
 mod insights;
@@ -33,7 +34,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use keywright_semantics::capacity::Usage;
 use keywright_semantics::error::{CancellationReason, Error, ErrorDetail, ErrorKind};
 use keywright_semantics::messages::table as messages;
-use keywright_store::Store;
+use keywright_store::{Capabilities, Store};
 use tokio::sync::Mutex as AsyncMutex;
 
 use crate::catalogue::{Catalogue, OtherRows, Table, Target, record_bytes};
@@ -41,7 +42,7 @@ use crate::directory::Directory;
 use crate::insights::Insights;
 use crate::metrics::Metrics;
 use crate::metrics::series::Naming;
-use crate::support::config::EngineConfig;
+use crate::support::config::{EngineConfig, Guarding};
 use crate::support::env::{AccountId, Env, Namespace, Region};
 use crate::support::fault;
 use crate::support::lane::{Lane, Pace, Presence};
@@ -67,6 +68,7 @@ use shipping::Shipping;
 use stamps::Stamps;
 use stats::Stats;
 
+pub use clocks::ClockNotice;
 pub use heat::{Heat, HotItem, HotKey, PartitionHeat};
 pub use keeping::KeepingFigures;
 pub use shipping::{ReplicaConflict, ShippingFigures};
@@ -132,6 +134,8 @@ struct Shared<S: Store> {
     throughput_save_ms: AtomicU64,
     /// When expired tokens are looked for next.
     token_sweep_ms: AtomicU64,
+    /// When the store's upkeep is due next.
+    upkeep_due_ms: AtomicU64,
     scaling: ScalingSchedule,
     due: DueWork,
     keeping: Keeping,
@@ -150,8 +154,10 @@ impl<S: Store> Engine<S> {
         let seed = env.random_u128();
         let latches = Latches::new(seed);
         let insights = Insights::new(seed);
-        let members = Members::new(env.random_u128());
-        let is_shared = store.capabilities().is_shared;
+        let members = Members::new(env.random_u128(), config.gone_ms);
+        let Capabilities { is_shared, shares_protection, .. } = store.capabilities();
+        let has_slots = is_shared && (!shares_protection || config.guarding == Guarding::Slots);
+        let catalogue = if has_slots { catalogue.with_slots(members.own()) } else { catalogue };
         let opened_ms = env.now_ms();
         let load_pace = LoadPace::new(config.load_rate);
         let metrics = Metrics::new(if config.strict_metrics { Naming::Strict } else { Naming::WithTables });
@@ -183,6 +189,7 @@ impl<S: Store> Engine<S> {
             use_exchange: Mutex::default(),
             throughput_save_ms: AtomicU64::new(0),
             token_sweep_ms: AtomicU64::new(0),
+            upkeep_due_ms: AtomicU64::new(0),
             scaling: ScalingSchedule::default(),
             due: DueWork::default(),
             keeping: Keeping::default(),
@@ -282,6 +289,10 @@ impl<S: Store> Engine<S> {
 
     pub(crate) fn token_sweep(&self) -> &AtomicU64 {
         &self.shared.token_sweep_ms
+    }
+
+    pub(crate) fn upkeep_due(&self) -> &AtomicU64 {
+        &self.shared.upkeep_due_ms
     }
 
     pub(crate) fn keeping(&self) -> &Keeping {

@@ -18,6 +18,8 @@ pub(crate) struct Faults {
     count: u32,
     next_ms: u64,
     last: Option<String>,
+    /// Whether there was an answer after the last fault.
+    is_over: bool,
 }
 
 impl Faults {
@@ -26,6 +28,7 @@ impl Faults {
         self.count = self.count.saturating_add(1);
         self.next_ms = now_ms.saturating_add(doubled);
         self.last = Some(text);
+        self.is_over = false;
     }
 }
 
@@ -38,14 +41,34 @@ pub(crate) struct PeerFloor {
     pub at_ms: u64,
 }
 
+/// What a table that leaves with its data waits for, of one server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Parting {
+    /// Its server was not asked yet.
+    #[default]
+    Unasked,
+    /// What was written there before the first question is below this stamp.
+    Waits(Stamp),
+    /// All of that is here.
+    Over,
+}
+
 /// The contact of a table here with a remote member.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Contact {
     pub faults: Faults,
     /// What its server was told of the group, as a hash.
     pub told: Option<u64>,
+    /// Attempts to say it that were refused.
+    pub telling: Faults,
+    /// Whether it is known that both have seen the same of each other, since this process began.
+    pub is_compared: bool,
+    /// Whether its server does not know the table here, which leaves.
+    pub is_unknown: bool,
     /// Whether its server knows that the table here has left.
     pub knows_of_end: bool,
+    /// Whether the table here, which leaves with its data and waits for the member's writes, has them.
+    pub parting: Parting,
     pub floor: Option<PeerFloor>,
     /// How often changes were noted when the table was looked at last, and when it is looked at next.
     pub looked: (u64, u64),
@@ -83,9 +106,18 @@ impl Peering {
         is_new
     }
 
-    /// Notes that the server of a region has answered; whether it did not before.
+    /// Notes that the server of a region has answered.
+    pub(crate) fn heard(&self, region: &str) {
+        if let Some(faults) = self.state().regions.get_mut(region) {
+            faults.is_over = true;
+        }
+    }
+
+    /// Whether the server of a region answers again. Work that asks it nothing does not say so.
     pub(crate) fn region_answered(&self, region: &str) -> bool {
-        self.state().regions.remove(region).is_some()
+        let mut state = self.state();
+        let is_over = state.regions.get(region).is_some_and(|faults| faults.is_over);
+        is_over && state.regions.remove(region).is_some()
     }
 
     /// The contact of a table with a remote member.
@@ -107,6 +139,16 @@ impl Peering {
         })
     }
 
+    /// Notes that a server does not take all that it was told of a group.
+    pub(crate) fn telling_failed(&self, way: (TableId, TableId), text: &str, now_ms: u64) {
+        self.change(way, |contact| contact.telling.add(text.to_owned(), now_ms));
+    }
+
+    /// When a server hears again of a group that it did not take.
+    pub(crate) fn telling_ms(&self, way: (TableId, TableId)) -> u64 {
+        self.state().contacts.get(&way).map_or(0, |contact| contact.telling.next_ms)
+    }
+
     /// When a member is looked at again after a fault.
     pub(crate) fn retry_ms(&self, way: (TableId, TableId)) -> u64 {
         self.state().contacts.get(&way).map_or(0, |contact| contact.faults.next_ms)
@@ -121,7 +163,8 @@ impl Peering {
     pub(crate) fn last_fault(&self, way: (TableId, TableId), region: &str) -> Option<String> {
         let state = self.state();
         let of_region = state.regions.get(region).and_then(|faults| faults.last.clone());
-        of_region.or_else(|| state.contacts.get(&way).and_then(|contact| contact.faults.last.clone()))
+        let of_contact = |contact: &Contact| contact.faults.last.clone().or(contact.telling.last.clone());
+        of_region.or_else(|| state.contacts.get(&way).and_then(of_contact))
     }
 
     /// Forgets a table, or a remote member.
@@ -148,6 +191,8 @@ mod tests {
         assert_eq!(waits, [1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000, 60_000]);
         assert!(!peering.region_failed("r", "no answer", now_ms - 1), "another lane, the same fault");
         assert_eq!(peering.region_retry_ms("r"), now_ms);
+        assert!(!peering.region_answered("r"), "nothing was asked since");
+        peering.heard("r");
         assert!(peering.region_answered("r") && !peering.region_answered("r"));
         assert_eq!(peering.region_retry_ms("r"), 0);
     }

@@ -11,8 +11,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 use keywright_store::CommitVersion;
 
-use super::members::MemberId;
 use crate::support::layout::{IndexId, Space, TableId};
+use crate::support::member_row::MemberId;
 
 /// The rows of a counter: a table's items or an index's entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -146,6 +146,11 @@ impl Stats {
     /// Replaces what is known of other processes' counters.
     pub(crate) fn set_others(&self, others: BTreeMap<Counted, Tally>) {
         self.state().others = others;
+    }
+
+    /// Adds what was just written to a row that is no process's.
+    pub(crate) fn add_of_others(&self, counted: Counted, change: Tally) {
+        *self.state().others.entry(counted).or_default() += change;
     }
 
     /// What all processes counted.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
-use super::members::MemberId;
+use crate::support::member_row::MemberId;
 use crate::throughput::uses::Use;
 
 /// Spans that a row holds. Who has not looked for longer misses what was used before.

@@ -1,11 +1,12 @@
 //! Verifications of replicas, in memory: those that run, and the last one of each table. After a restart only
 //! the row of the last one is left (`replication::verify`).
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use keywright_semantics::codec::EncodedItem;
+use serde::{Deserialize, Serialize};
 
 use crate::support::layout::TableId;
 use crate::support::stamp::Stamp;
@@ -17,11 +18,20 @@ pub(crate) const DIFFERENCES_KEPT_MAX: usize = 1_000;
 const ENDED_KEPT_MAX: usize = 100;
 
 /// A keyed hash of a row.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Digest(pub u128);
 
+/// The sum of consecutive keys. Invariant: those with the same rows have the same sum, in any order of
+/// reading; others have another one, but for a chance of one in 2^128.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Sum {
+    pub digest: Digest,
+    pub items: u64,
+    pub deleted: u64,
+}
+
 /// What one member has of an item.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Held {
     /// Neither the item nor its deletion.
     Nothing,
@@ -39,6 +49,14 @@ pub(crate) enum Held {
     Damaged(Digest),
 }
 
+/// Stamps of servers above all that was committed when something was read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Marks {
+    pub here: Stamp,
+    /// By the number of a remote member, for its server.
+    pub there: BTreeMap<TableId, Stamp>,
+}
+
 /// An item that two members do not have alike. It may be on its way.
 #[derive(Clone, Debug)]
 pub(crate) struct Suspect {
@@ -46,8 +64,8 @@ pub(crate) struct Suspect {
     pub within: Bytes,
     pub base: Held,
     pub other: Held,
-    /// Above the stamps of all that was committed when they were read.
-    pub since: Stamp,
+    /// Above the stamps of all that was committed when they were read. Those of other servers come later.
+    pub since: Marks,
     /// When it was first found.
     pub found_ms: u64,
     pub is_repaired: bool,
@@ -100,6 +118,15 @@ pub struct VerifiedReplica {
     pub is_gone: bool,
     /// Whether it is lost: it is not compared, as a repair could bring back what was deleted.
     pub is_lost: bool,
+    /// Why it was not compared to the end, or did not rejoin then: mostly, why its server did not answer.
+    pub unreached: Option<String>,
+}
+
+impl VerifiedReplica {
+    /// Whether it was not compared, though it is a replica.
+    const fn is_uncompared(&self) -> bool {
+        self.is_lost || self.unreached.is_some()
+    }
 }
 
 /// How a verification has ended.
@@ -130,6 +157,8 @@ pub struct Verification {
     pub ended_ms: Option<u64>,
     /// Whether differences are repaired.
     pub repairs: bool,
+    /// Whether the group is strongly consistent: all its regions read the same rows, so nothing is compared.
+    pub is_strong: bool,
     /// The replicas, in the order in which they are compared.
     pub replicas: Vec<VerifiedReplica>,
     /// The first differences.
@@ -144,7 +173,7 @@ impl Verification {
             Verdict::Running
         } else if any(|replica| replica.differences) {
             Verdict::Differs
-        } else if any(|replica| replica.undecided.saturating_add(u64::from(replica.is_lost))) {
+        } else if any(|replica| replica.undecided.saturating_add(u64::from(replica.is_uncompared()))) {
             Verdict::Undecided
         } else if any(|replica| replica.repaired) {
             Verdict::Repaired
@@ -165,14 +194,34 @@ pub(crate) enum Mode {
     Discard,
 }
 
+/// A replica that is compared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Compared {
+    /// Its table, or the number of a remote one.
+    pub table: TableId,
+    /// The region whose server is asked; `None` if no other server is.
+    pub runner: Option<String>,
+}
+
+/// Members that a table lacks, and for which those that remain are repaired.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Loss {
+    /// The row of the last member that has left with its data.
+    pub left: Option<Vec<u8>>,
+    /// Members that are lost to the table, or that no server is named for.
+    pub gone: BTreeSet<TableId>,
+}
+
 /// A verification that runs.
 #[derive(Debug)]
 pub(crate) struct Run {
     pub mode: Mode,
+    /// What the base itself writes from this stamp on is not discarded.
+    pub keeps_from: Stamp,
     /// Of the hashes of this run.
     pub key: [u8; 32],
-    /// The tables of the replicas, in the order of `shown.replicas`.
-    pub others: Vec<TableId>,
+    /// The replicas, in the order of `shown.replicas`.
+    pub others: Vec<Compared>,
     /// The place of the one that is compared now.
     pub place: usize,
     /// The last key within the table that was compared with it.
@@ -184,7 +233,24 @@ pub(crate) struct Run {
     pub look_ms: u64,
     /// Steps since the last look.
     pub steps: u32,
+    /// When the last step succeeded, and what has hindered the next since.
+    pub answered_ms: u64,
+    pub hindered: Option<String>,
+    /// Steps that have failed here, one after the other.
+    pub failures: u32,
+    /// When the last of them was counted.
+    pub failed_ms: u64,
+    /// Why it was begun, if because members are gone.
+    pub loss: Option<Loss>,
     pub shown: Verification,
+}
+
+impl Run {
+    /// The region whose lane does the next step; `None` for background work here. That of the last replica
+    /// also does what follows.
+    fn runner(&self) -> Option<&str> {
+        self.others.get(self.place).or_else(|| self.others.last())?.runner.as_deref()
+    }
 }
 
 /// Verifications that this process has ended since it started, and what the last ones have found.
@@ -206,6 +272,8 @@ struct State {
     last: BTreeMap<TableId, Verification>,
     /// When the next one is due by itself.
     due_ms: BTreeMap<TableId, u64>,
+    /// When it is looked at next whether members of a table are gone.
+    loss_look_ms: BTreeMap<TableId, u64>,
     ended: VecDeque<Verification>,
     figures: VerificationFigures,
 }
@@ -231,9 +299,22 @@ impl Verifications {
         state.last.get(&base).cloned().expect("a run that was begun is shown")
     }
 
-    /// The tables that are verified now.
-    pub(crate) fn running(&self) -> Vec<TableId> {
-        self.state().runs.keys().copied().collect()
+    /// Begins a run, unless one of the table is under way; whether it did.
+    pub(crate) fn begin_if_none(&self, base: TableId, run: Run) -> bool {
+        let mut state = self.state();
+        if state.runs.contains_key(&base) {
+            return false;
+        }
+        state.last.insert(base, run.shown.clone());
+        state.runs.insert(base, Some(run));
+        true
+    }
+
+    /// The tables that are verified now, without those in a step, each with the region whose server is asked.
+    pub(crate) fn running(&self) -> Vec<(TableId, Option<String>)> {
+        let state = self.state();
+        let waiting = state.runs.iter().filter_map(|(base, run)| Some((*base, run.as_ref()?)));
+        waiting.map(|(base, run)| (base, run.runner().map(str::to_owned))).collect()
     }
 
     /// A run, for one step of it.
@@ -299,9 +380,27 @@ impl Verifications {
         self.state().due_ms.insert(base, at_ms);
     }
 
+    /// When it is looked at next whether members of a table are gone.
+    pub(crate) fn loss_look_ms(&self, base: TableId) -> u64 {
+        self.state().loss_look_ms.get(&base).copied().unwrap_or_default()
+    }
+
+    pub(crate) fn set_loss_look(&self, base: TableId, at_ms: u64) {
+        self.state().loss_look_ms.insert(base, at_ms);
+    }
+
+    /// Notes that members of these tables may be gone.
+    pub(crate) fn note_loss(&self, bases: impl IntoIterator<Item = TableId>) {
+        let mut state = self.state();
+        for base in bases {
+            state.loss_look_ms.remove(&base);
+        }
+    }
+
     /// Forgets a table.
     pub(crate) fn forget(&self, base: TableId) {
         let mut state = self.state();
+        state.loss_look_ms.remove(&base);
         state.runs.remove(&base);
         state.last.remove(&base);
         state.due_ms.remove(&base);
@@ -316,8 +415,8 @@ mod tests {
     fn the_worst_of_the_replicas_is_the_verdict() {
         let of = |replicas: Vec<VerifiedReplica>, ended_ms| {
             let (table, region) = ("T".to_owned(), "a".to_owned());
-            let (begun_ms, differences) = (0, Vec::new());
-            Verification { table, region, begun_ms, ended_ms, repairs: false, replicas, differences }
+            let (begun_ms, repairs, is_strong, differences) = (0, false, false, Vec::new());
+            Verification { table, region, begun_ms, ended_ms, repairs, is_strong, replicas, differences }
                 .verdict()
         };
         let equal = VerifiedReplica::default;

@@ -50,6 +50,9 @@ const BACKLOG_BYTES_MAX: u64 = 1024 * 1024 * 1024;
 /// A week.
 const VERIFICATION_INTERVAL_MS: u64 = 7 * 24 * 60 * 60 * 1000;
 
+/// A minute.
+const GONE_MS: u64 = 60_000;
+
 /// Jobs of each kind that one process works on at a time; further ones wait.
 const JOB_THREADS: usize = 2;
 
@@ -61,6 +64,16 @@ pub trait RowSeal: std::fmt::Debug + Send + Sync {
 
     /// The row; `None` if it was sealed under another key, or changed.
     fn open(&self, key: &[u8], sealed: &[u8]) -> Option<Vec<u8>>;
+}
+
+/// How writers of a shared store keep changes of their tables from being missed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Guarding {
+    /// As it costs the store least.
+    #[default]
+    ByStore,
+    /// By slots, as in a store where commits that protect one row conflict: for tests.
+    Slots,
 }
 
 /// Settings of one engine.
@@ -127,6 +140,10 @@ pub struct EngineConfig {
     pub observer: Arc<dyn Observer>,
     /// Limits of throughput.
     pub throughput: ThroughputConfig,
+    /// How writers of a shared store keep changes of their tables from being missed.
+    pub guarding: Guarding,
+    /// A process that gave no sign of life for so long is gone: its rows are removed.
+    pub gone_ms: u64,
 }
 
 impl Default for EngineConfig {
@@ -160,6 +177,8 @@ impl Default for EngineConfig {
             images: Arc::default(),
             observer: Arc::new(Unobserved),
             throughput: ThroughputConfig::default(),
+            guarding: Guarding::ByStore,
+            gone_ms: GONE_MS,
         }
     }
 }

@@ -153,7 +153,7 @@ impl Caller {
 
     /// The namespace in which a table is looked up.
     pub(crate) fn namespace_of(&self, table: &TableRef) -> Cow<'_, Namespace> {
-        match &table.arn_scope {
+        match table.arn_scope() {
             Some(scope)
                 if self.reach == Reach::Others && scope.account != self.namespace.account.as_str() =>
             {

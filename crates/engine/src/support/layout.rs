@@ -71,6 +71,7 @@ spaces! {
     Versions = 0x1c, "versions of replicated items";
     Tombstones = 0x1d, "deleted replicated items";
     ReplicaCursors = 0x1e, "places of replicas";
+    Slots = 0x1f, "slots of writers";
 }
 
 /// What becomes of a space's rows. Purge, branch, copy and the reports about damaged files read it, and
@@ -148,7 +149,8 @@ impl Space {
                 of_table(Branched::Nothing, Written::Guarded, Always)
             }
             // The places of records are others in a copy of the store: there, replicas are compared anew.
-            Self::ReplicaCursors => of_table(Branched::Nothing, Written::Freely, Never),
+            // Slots are of the processes over one store.
+            Self::ReplicaCursors | Self::Slots => of_table(Branched::Nothing, Written::Freely, Never),
             Self::Catalogue
             | Self::Tokens
             | Self::Metrics

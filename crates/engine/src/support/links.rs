@@ -128,6 +128,16 @@ pub(crate) enum Broken {
     Place,
     /// Deletions are forgotten at once.
     Tombstones,
+    /// Of two versions with one stamp neither is greater.
+    Tie,
+    /// The place of a member that is filled, in its source's log, is opened after the pass.
+    Scan,
+    /// The place of a newcomer in the log of a member that does not fill it is opened at the log's end.
+    End,
+    /// What was sent is known without regard to commits that have not ended.
+    Unfinished,
+    /// After a restart stamps begin with the clock.
+    Restart,
 }
 
 impl Links {
@@ -206,6 +216,23 @@ impl Links {
         self.is_set.load(Ordering::Acquire) && is_cut(&self.state().simulation, route, now_ms)
     }
 
+    /// Whether a rule may hold changes back at this time, for a while or until it ends.
+    pub(crate) fn holds(&self, route: &Route<'_>, now_ms: u64) -> bool {
+        if !self.is_set.load(Ordering::Acquire) {
+            return false;
+        }
+        let state = self.state();
+        let rule = state.simulation.pair(route.from.0, route.to.0, now_ms);
+        let is_late = rule.is_some_and(|rule| rule.latency_ms > 0 || rule.jitter_ms > 0);
+        let is_stepped = state.simulation.is_stepped(route.account, route.table, now_ms);
+        is_late || is_stepped || is_cut(&state.simulation, route, now_ms)
+    }
+
+    /// For how long what a rule holds is held at most: until one of the rules ends.
+    pub(crate) fn hold(&self, now_ms: u64) -> Due {
+        until_end(&self.state().simulation, now_ms)
+    }
+
     /// What arrives of a page of changes, which begins after the receiver's place in the sender's log.
     pub(crate) fn plan(&self, route: &Route<'_>, page: &[OnWay<'_>], now_ms: u64) -> Plan {
         let state = self.state();
@@ -216,7 +243,7 @@ impl Links {
         };
         drop(state);
         if is_cut(&simulation, route, now_ms) || simulation.is_stepped(route.account, route.table, now_ms) {
-            let rest = simulation.at(now_ms).next_end_ms().map_or(Due::Held, Due::At);
+            let rest = until_end(&simulation, now_ms);
             return Plan { arrivals: Vec::new(), rest: (!page.is_empty()).then_some(rest) };
         }
         let draws = Draws { seed: simulation.seed, route: *route, passed };
@@ -287,7 +314,11 @@ impl Links {
     }
 
     pub(crate) fn is_broken(&self, what: Broken) -> bool {
-        *self.broken.lock().unwrap_or_else(PoisonError::into_inner) == Some(what)
+        self.broken() == Some(what)
+    }
+
+    pub(crate) fn broken(&self) -> Option<Broken> {
+        *self.broken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn breaks_order(&self) -> bool {
@@ -309,6 +340,10 @@ impl Links {
     const fn breaks_above(&self) -> bool {
         false
     }
+}
+
+fn until_end(simulation: &Simulation, now_ms: u64) -> Due {
+    simulation.at(now_ms).next_end_ms().map_or(Due::Held, Due::At)
 }
 
 fn is_cut(simulation: &Simulation, route: &Route<'_>, now_ms: u64) -> bool {

@@ -1,4 +1,5 @@
-//! The row of a process that serves a shared store: its sign of life, and which records it can read.
+//! A process that serves a shared store: its number, and the row with its sign of life and which records it
+//! can read.
 //!
 //! ```text
 //! format, number of the sign of life (u64)           every release reads these
@@ -8,6 +9,35 @@
 //! A process of a release before the tagged records writes the first part only.
 
 use bytes::Bytes;
+
+use super::layout::Space;
+
+/// A process: drawn at random when it opens the store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct MemberId(pub u128);
+
+impl MemberId {
+    /// The key of this process's row in a space that has one for each.
+    pub(crate) fn row_key(self, space: Space) -> Bytes {
+        let mut key = vec![space.byte()];
+        key.extend_from_slice(&self.0.to_be_bytes());
+        key.into()
+    }
+
+    /// The key of the row that is there while this process may commit with stamps.
+    pub(crate) fn joined_key(self) -> Bytes {
+        [&self.row_key(Space::Members)[..], &[JOINED]].concat().into()
+    }
+
+    /// The process of a row's key.
+    pub(crate) fn of_row(key: &[u8]) -> Option<Self> {
+        let (_, id) = key.split_first()?;
+        Some(Self(u128::from_be_bytes(id.try_into().ok()?)))
+    }
+}
+
+/// The last byte of the key of a process's row that allows its stamps.
+const JOINED: u8 = 2;
 
 /// The first byte of a row: its format.
 const FORMAT: u8 = 1;

@@ -27,6 +27,13 @@ pub trait Peers: fmt::Debug + Send + Sync {
     /// Whether a table may have members both here and in a region of another server.
     fn admits(&self, region: &str, table: &str) -> bool;
 
+    /// The only account whose tables may have members in a region of another server, if it is limited. The
+    /// account of their tables there is that server's affair.
+    fn account(&self, region: &str) -> Option<String>;
+
+    /// Whether one other server owns both regions.
+    fn is_same_server(&self, region: &str, other: &str) -> bool;
+
     /// Sends a message to the server of a region, once.
     fn call<'p>(&'p self, region: &'p str, message: Vec<u8>) -> PeerAnswer<'p>;
 
@@ -46,6 +53,14 @@ impl Peers for NoPeers {
     }
 
     fn admits(&self, _region: &str, _table: &str) -> bool {
+        false
+    }
+
+    fn account(&self, _region: &str) -> Option<String> {
+        None
+    }
+
+    fn is_same_server(&self, _region: &str, _other: &str) -> bool {
         false
     }
 

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use bytes::Bytes;
-use keywright_store::{Direction, Entry, KeyRange, Scan, Snapshot, StoreError};
+use keywright_store::{Direction, Entry, KeyRange, Scan, Snapshot, Store, StoreError};
 
 use super::{lane, layout};
 
@@ -61,6 +61,12 @@ impl Pages {
     pub(crate) fn next_key(&self) -> Option<&Bytes> {
         self.rest.as_ref().map(|rest| &rest.start)
     }
+}
+
+/// Whether a range has no row now: one question, and no view. Work that looks for itself asks it first.
+pub(crate) async fn is_empty<S: Store>(store: &S, range: KeyRange) -> Result<bool, StoreError> {
+    let scan = Scan { range, direction: Direction::Forward, rows_max: 1, bytes_max: 1 };
+    Ok(store.scan(&scan).await?.page.entries.is_empty())
 }
 
 /// Passes every row of a range to `take`, in order. Yields between pieces.

@@ -35,6 +35,12 @@ impl Version {
         Self { stamp: stamp.max(least), region: region.to_owned() }
     }
 
+    /// Greater than all with the same stamp.
+    #[cfg(test)]
+    pub(crate) fn greatest_of_its_stamp(&self) -> Self {
+        Self { region: "~".to_owned(), ..self.clone() }
+    }
+
     /// The version of a delete by time to live.
     pub(crate) fn of_expiry(region: &str, before: Option<&Self>) -> Self {
         let stamp = before.map_or(Stamp::default(), |before| before.stamp).plus(ABOVE_OF_TIME_TO_LIVE);

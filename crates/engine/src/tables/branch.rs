@@ -2,6 +2,10 @@
 //!
 //! Rows are copied as stored bytes, only the table's id in their keys changes. The copies get their names in
 //! one commit at the end, so nobody sees a part of a branch. This is not an operation of the service.
+//!
+//! All rows are read from one view of the store, so the process that began a branch completes it or nobody
+//! does: what it has copied when it dies is purged. In a shared store the records of the copies say whose
+//! they are (`catalogue::branches`), and the background work of the others finds out that it is gone.
 
 use bytes::Bytes;
 use keywright_semantics::codec::EncodedItem;
@@ -10,16 +14,16 @@ use keywright_store::{CommitError, Store, Transaction};
 
 use crate::catalogue::{
     Begun, Destinations, Dropped, History, IndexStatus, Naming, Policies, Remote, Rest, StreamState, Table,
-    TableGuard, TableStatus, record_bytes,
+    TableGuard, TableStatus, record_bytes, record_in,
 };
 use crate::state::Engine;
-use crate::state::stats::{Committed, Counted, Tally};
+use crate::state::stats::{self, Committed, Counted, Tally};
 use crate::streams;
 use crate::support::env::Namespace;
 use crate::support::fault;
 use crate::support::layout::{self, Branched, IndexId, Owner, Space, TableId, table_spaces};
 use crate::support::rows::{Budget, Pages};
-use crate::tables::branch_room::{Allowance, counted_bytes, room};
+use crate::tables::branch_room::{Allowance, Room, counted_bytes, room};
 use crate::tables::create::uuid;
 
 /// What one commit copies.
@@ -41,8 +45,10 @@ pub struct Branch {
 /// Why a branch cannot be made or dropped.
 #[derive(Clone, Debug)]
 pub enum BranchFault {
-    /// Other processes may serve the store: they would take a half-made copy for a deleted table.
-    Shared,
+    /// A process of an earlier release serves the store: it would take a half-made copy for a deleted table.
+    OlderServers,
+    /// The other processes over the store heard nothing of this one for so long that they dropped the copy.
+    GivenUp,
     /// The source has no table.
     NothingToCopy,
     /// The target has tables already.
@@ -84,59 +90,40 @@ impl<S: Store> Engine<S> {
     ///
     /// Streams of the copies are new and empty.
     pub async fn branch(&self, from: &Namespace, to: &Namespace) -> Result<Branch, BranchFault> {
-        if self.is_shared() {
-            return Err(BranchFault::Shared);
-        }
         let _turn = self.branching().enter().await.ok_or(BranchFault::Busy)?;
         self.pace().check_presence()?;
+        self.follow_others().await?;
+        if self.is_shared() && !self.catalogue().all_know_tagged().await? {
+            return Err(BranchFault::OlderServers);
+        }
         if self.catalogue().count(to) > 0 {
             return Err(BranchFault::Occupied);
         }
         // Before the view, which would keep what is purged.
-        let mut allowance = room(self, from, to).await?;
+        let allowance = room(self, from, to).await?;
         let view = self.store().snapshot().await.map_err(|error| fault::storage(&error))?;
         let sources = self.catalogue().tables_at(&view, from).await?;
         check(self, &sources)?;
         let now_ms = self.env().now_ms();
         let public_ids: Vec<String> = sources.iter().map(|_| uuid(self.env().random_u128())).collect();
+        // Before the records are stored: the background work of this process looks at them too.
+        let _copying = self.branching().note_copying(&public_ids);
+        let copied_by = self.is_shared().then(|| self.members().own());
         let build = |first: TableId| {
             let sources = sources.iter().zip(&public_ids).zip((first.0..).map(TableId));
-            sources.map(|((source, public_id), id)| copy_of(source, to, id, public_id, now_ms)).collect()
+            let copy = |((source, public_id), id): ((&Table, &String), TableId)| Table {
+                copied_by,
+                ..copy_of(source, to, id, public_id, now_ms)
+            };
+            sources.map(copy).collect()
         };
-        let mut copies = self.catalogue().store_unnamed(build).await?;
-        let filled = fill(self, &view, (&sources, &copies), &mut allowance).await;
-        drop(view);
-        let moment = streams::Moment::now(self).await?;
-        // Not before: a record without a name and with an open stream would never be purged.
-        for (source, copy) in sources.iter().zip(&mut copies) {
-            if let Some(stream) = source.live_stream() {
-                let name = copy.name.clone();
-                let is_taken = |label: &str| self.catalogue().has_stream(to, &name, label);
-                streams::enable(copy, is_taken, stream.terms.view, moment);
-            }
+        let copies = self.catalogue().store_unnamed(build).await?;
+        let mut copying = Copying { engine: self, to, sources: &sources, copies, allowance };
+        let outcome = copying.complete(view).await;
+        if outcome.is_err() {
+            copying.abandon().await;
         }
-        let named = match filled {
-            Ok(tallies) => {
-                note_copied(&mut copies, &tallies);
-                self.catalogue()
-                    .name_all(to, &copies)
-                    .await
-                    .map_err(BranchFault::from)
-                    .map(|naming| (naming, tallies))
-            }
-            Err(fault) => Err(fault),
-        };
-        let fault = match named {
-            Ok((Naming::Named, tallies)) => return Ok(finish(self, &copies, tallies)),
-            Ok((Naming::Occupied, _)) => BranchFault::Occupied,
-            Err(fault) => fault,
-        };
-        // Until they are purged, the rows count for the first of the tables.
-        for (place, copy) in copies.iter_mut().enumerate() {
-            copy.copied_bytes = Some(if place == 0 { allowance.used() } else { 0 });
-        }
-        self.catalogue().abandon(copies.into_iter().map(without_logs));
-        Err(fault)
+        outcome
     }
 
     /// Whether a place has tables.
@@ -147,6 +134,7 @@ impl<S: Store> Engine<S> {
     /// Drops the tables that a branch made, also protected ones. Other tables stay, unless no request can
     /// name the place: then nothing else could drop them.
     pub async fn drop_branch(&self, branch: &Namespace) -> Result<Branch, BranchFault> {
+        self.follow_others().await?;
         let doom = |table: &mut Table| {
             table.status = TableStatus::Deleting;
             table.filling = None;
@@ -163,6 +151,72 @@ impl<S: Store> Engine<S> {
         let (kept, _) = self.catalogue().names_after(branch, None, usize::MAX);
         Ok(Branch { tables: dropped.iter().map(|table| table.name.clone()).collect(), items: 0, kept })
     }
+
+    /// Learns which tables other processes over the store have made and deleted.
+    async fn follow_others(&self) -> Result<(), Error> {
+        if self.is_shared() { self.catalogue().follow(self.env().now_ms()).await } else { Ok(()) }
+    }
+}
+
+/// A branch under way: the records of its tables are stored, and nothing names them yet.
+struct Copying<'b, S: Store> {
+    engine: &'b Engine<S>,
+    to: &'b Namespace,
+    sources: &'b [Table],
+    copies: Vec<Table>,
+    allowance: Allowance,
+}
+
+impl<S: Store> Copying<'_, S> {
+    /// Fills the copies and names them.
+    async fn complete(&mut self, view: S::Snapshot) -> Result<Branch, BranchFault> {
+        let engine = self.engine;
+        let filled = fill(engine, &view, (self.sources, &self.copies), &mut self.allowance).await;
+        drop(view);
+        let tallies = filled?;
+        let moment = streams::Moment::now(engine).await?;
+        // Not before: a record without a name and with an open stream would never be purged.
+        for (source, copy) in self.sources.iter().zip(&mut self.copies) {
+            if let Some(stream) = source.live_stream() {
+                let name = copy.name.clone();
+                let is_taken = |label: &str| engine.catalogue().has_stream(self.to, &name, label);
+                streams::enable(copy, is_taken, stream.terms.view, moment);
+            }
+        }
+        note_copied(&mut self.copies, &tallies);
+        let rows = if engine.is_shared() { counters(&tallies) } else { Vec::new() };
+        let room = Room { limits: engine.config().branches, own: self.allowance.used() };
+        let limited = (room.account(self.to), |held| room.refusal(held));
+        match engine.catalogue().name_all(self.to, &self.copies, limited, &rows).await? {
+            Naming::Named => Ok(finish(engine, &self.copies, tallies)),
+            Naming::Occupied => Err(BranchFault::Occupied),
+            Naming::GivenUp => Err(BranchFault::GivenUp),
+            Naming::Refused(fault) => Err(fault),
+        }
+    }
+
+    /// Leaves the copies to be purged.
+    async fn abandon(self) {
+        let used = self.allowance.used();
+        if self.engine.is_shared() {
+            let ids: Vec<TableId> = self.copies.iter().map(|copy| copy.id).collect();
+            // If the store fails here too, the background work of a later step does it.
+            let _later = self.engine.catalogue().give_up(&ids, used).await;
+            return;
+        }
+        // Until they are purged, the rows count for the first of the tables.
+        let counted = |(place, copy): (usize, Table)| Table {
+            copied_bytes: Some(if place == 0 { used } else { 0 }),
+            ..without_logs(copy)
+        };
+        self.engine.catalogue().abandon(self.copies.into_iter().enumerate().map(counted));
+    }
+}
+
+/// The rows of a branch's counters in a shared store. They are no process's: the one that made the branch may
+/// be killed before it writes what it has counted itself.
+fn counters(tallies: &[(Counted, Tally)]) -> Vec<(Bytes, Bytes)> {
+    tallies.iter().map(|(counted, tally)| (stats::row_key(*counted), stats::encode(*tally))).collect()
 }
 
 /// Checks that all tables can be copied, and that there is room for the copies.
@@ -336,12 +390,18 @@ fn outgrown<S: Store>(engine: &Engine<S>, allowance: &Allowance) -> BranchFault 
     BranchFault::TooLarge { wanted, held: bytes_max.saturating_sub(allowance.granted()), bytes_max }
 }
 
-/// Writes rows of a copy that has no name yet: nobody else writes or changes it.
-async fn write<S: Store>(engine: &Engine<S>, copy: &Table, rows: &[(Bytes, Bytes)]) -> Result<(), Error> {
+/// Writes rows of a copy that has no name yet. Nobody else writes it, and nobody changes it but a process
+/// that takes this one for gone.
+async fn write<S: Store>(
+    engine: &Engine<S>,
+    copy: &Table,
+    rows: &[(Bytes, Bytes)],
+) -> Result<(), BranchFault> {
     for _ in 0..PIECE_TRIES_MAX {
-        let begun = TableGuard::of([copy]).begin(engine.store(), Vec::new()).await;
+        let begun = TableGuard::of([copy]).begin(engine.catalogue(), Vec::new()).await;
         let Begun::Current(mut txn, _) = begun.map_err(|fault| fault::storage(&fault))? else {
-            return Err(fault::internal());
+            check_is_copied(engine, copy).await?;
+            continue;
         };
         for (key, value) in rows {
             txn.put(key.clone(), value.clone());
@@ -349,21 +409,33 @@ async fn write<S: Store>(engine: &Engine<S>, copy: &Table, rows: &[(Bytes, Bytes
         match txn.commit().await {
             Ok(_version) => return Ok(()),
             Err(CommitError::Conflict | CommitError::Unknown) => {}
-            Err(CommitError::TooLarge) => return Err(fault::internal()),
-            Err(CommitError::Failed(fault)) => return Err(fault::storage(&fault)),
+            Err(CommitError::TooLarge) => return Err(fault::internal().into()),
+            Err(CommitError::Failed(fault)) => return Err(fault::storage(&fault).into()),
         }
     }
-    Err(fault::internal())
+    Err(fault::internal().into())
 }
 
-/// Sets the counters of the copies.
+/// Refuses to go on with a copy that another process has given up.
+async fn check_is_copied<S: Store>(engine: &Engine<S>, copy: &Table) -> Result<(), BranchFault> {
+    let view = engine.store().snapshot().await.map_err(|fault| fault::storage(&fault))?;
+    let stored = record_in(&view, copy.id).await?;
+    let is_copied = stored.is_some_and(|stored| stored.version == copy.version);
+    if is_copied { Ok(()) } else { Err(BranchFault::GivenUp) }
+}
+
+/// Sets the counters of the copies. In a shared store their rows are written already.
 fn finish<S: Store>(engine: &Engine<S>, copies: &[Table], tallies: Vec<(Counted, Tally)>) -> Branch {
     let mut items = 0;
     for (counted, tally) in tallies {
         if matches!(counted, Counted::Items(_)) {
             items += u64::try_from(tally.rows).expect("a copy counts its rows upwards from zero");
         }
-        engine.stats().add(counted, tally, Committed::Unsure);
+        if engine.is_shared() {
+            engine.stats().add_of_others(counted, tally);
+        } else {
+            engine.stats().add(counted, tally, Committed::Unsure);
+        }
     }
     Branch { tables: copies.iter().map(|copy| copy.name.clone()).collect(), items, kept: Vec::new() }
 }

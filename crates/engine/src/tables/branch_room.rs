@@ -1,8 +1,9 @@
 //! How much branches may copy: their number and bytes, of each account or of all.
 //!
-//! What a branch copied stands in the records of its tables, so the count is as durable as the tables are.
-//! Only one process makes branches of a store: a store that others may use has none. A dropped branch gives
-//! its share back at once; if its rows are still there and in the way, they are purged before the next one.
+//! What a branch copied stands in the records of its tables, so the count is as durable as the tables are. A
+//! process makes one branch at a time; over a shared store others may make theirs meanwhile, so the commit
+//! that names a branch's tables counts again. A dropped branch gives its share back at once; if its rows are
+//! still there and in the way, they are purged before the next one.
 
 use std::sync::Arc;
 
@@ -11,11 +12,11 @@ use keywright_store::Store;
 
 use super::branch::BranchFault;
 use super::purge::{Purged, purge_table};
-use crate::catalogue::Table;
+use crate::catalogue::{Held, Table};
 use crate::state::Engine;
 use crate::state::purge_progress::Kept;
 use crate::state::stats::{Counted, Tally};
-use crate::support::config::CountedTogether;
+use crate::support::config::{BranchLimits, CountedTogether};
 use crate::support::env::{AccountId, Namespace};
 
 /// What a copied row counts besides its bytes: its key, and its place in the store.
@@ -56,6 +57,33 @@ impl Allowance {
     }
 }
 
+/// What the limits say of a branch that has copied so many bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Room {
+    pub limits: BranchLimits,
+    pub own: u64,
+}
+
+impl Room {
+    /// The account whose branches count together with those of `to`; `None` if all do.
+    pub(crate) const fn account<'n>(&self, to: &'n Namespace) -> Option<&'n AccountId> {
+        match self.limits.counted {
+            CountedTogether::Account => Some(&to.account),
+            CountedTogether::Everything => None,
+        }
+    }
+
+    /// Why the branch cannot come to those that hold so much already.
+    pub(crate) fn refusal(&self, held: Held) -> Option<BranchFault> {
+        if let Some(count_max) = self.limits.count_max.filter(|most| held.count >= *most) {
+            return Some(BranchFault::TooManyBranches { count_max });
+        }
+        let is_short = |most: &u64| self.own > most.saturating_sub(held.bytes);
+        let bytes_max = self.limits.bytes_max.filter(is_short)?;
+        Some(BranchFault::TooLarge { wanted: self.own, held: held.bytes, bytes_max })
+    }
+}
+
 /// What rows count.
 pub(crate) fn counted_bytes(rows: Tally) -> u64 {
     let number = |counted: i64| u64::try_from(counted).unwrap_or(0);
@@ -76,21 +104,16 @@ pub(crate) async fn room<S: Store>(
     to: &Namespace,
 ) -> Result<Allowance, BranchFault> {
     let limits = engine.config().branches;
-    let account = match limits.counted {
-        CountedTogether::Account => Some(&to.account),
-        CountedTogether::Everything => None,
-    };
-    let held = engine.catalogue().held_by_branches(account);
-    if let Some(count_max) = limits.count_max.filter(|most| held.count >= *most) {
-        return Err(BranchFault::TooManyBranches { count_max });
-    }
-    let Some(bytes_max) = limits.bytes_max else { return Ok(Allowance::unlimited()) };
     let tables = engine.catalogue().named(from);
     let wanted = tables.iter().map(|table| estimate(engine, table)).fold(0, u64::saturating_add);
-    let left = bytes_max.saturating_sub(held.bytes);
-    if wanted > left {
-        return Err(BranchFault::TooLarge { wanted, held: held.bytes, bytes_max });
+    let room = Room { limits, own: wanted };
+    let account = room.account(to);
+    let held = engine.catalogue().held_by_branches(account);
+    if let Some(refusal) = room.refusal(held) {
+        return Err(refusal);
     }
+    let Some(bytes_max) = limits.bytes_max else { return Ok(Allowance::unlimited()) };
+    let left = bytes_max.saturating_sub(held.bytes);
     let leaving = leaving(engine, account);
     let leaving_bytes = leaving.iter().filter_map(|table| table.copied_bytes).fold(0, u64::saturating_add);
     let left_now = left.saturating_sub(leaving_bytes);

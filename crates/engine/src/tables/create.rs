@@ -226,6 +226,7 @@ pub(crate) fn new_table(namespace: &Namespace, request: &CreateTable, id: TableI
         insights: Vec::new(),
         warm_jobs: Vec::new(),
         copied_bytes: None,
+        copied_by: None,
         history: History::default(),
         filling: None,
         bulk_put: None,

@@ -76,8 +76,10 @@ pub(super) fn check_no_source<S: Store>(engine: &Engine<S>, leaver: &Table) -> R
     let is_recent_remote = |member: &RemoteMember| {
         member.source.as_ref() == Some(&leaver.public_id) && now_ms < member.since_ms.saturating_add(held_ms)
     };
+    // A member whose server is gone for good holds nobody.
+    let is_named = |member: &&RemoteMember| engine.peers().owns(&member.region);
     let is_source = leaver.replicas().any(|member| is_recent(&member))
-        || leaver.remote.members.iter().any(is_recent_remote);
+        || leaver.remote.members.iter().filter(is_named).any(is_recent_remote);
     if is_source { Err(Error::validation(messages::SOURCE_REGION)) } else { Ok(()) }
 }
 

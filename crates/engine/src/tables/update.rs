@@ -33,10 +33,10 @@ use super::create::{
 };
 use super::describe::{INITIAL_ON_DEMAND, View, describe, sse_while_updated};
 use super::group::{change_group, check_group_settled};
-use super::replicas::{self, Lifted, ScaledWrites};
+use super::replicas::{self, ScaledWrites};
 use crate::catalogue::{
-    Backfill, ClassState, DoomedIndex, IndexState, IndexStatus, KeyChange, OnDemandLimits, OtherRows, Table,
-    TableStatus, Throughput, Warm, WarmJob, note_change, owner,
+    Backfill, ClassState, DoomedIndex, IndexState, IndexStatus, KeyChange, Lifted, OnDemandLimits, OtherRows,
+    Table, TableStatus, Throughput, Warm, WarmJob, note_change, owner,
 };
 use crate::state::Engine;
 use crate::streams;

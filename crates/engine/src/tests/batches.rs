@@ -115,7 +115,7 @@ fn spelled(numbers: &[&str]) -> BatchGetItem {
         consistent_read: Some(true),
         ..KeysAndAttributesParts::default()
     };
-    let request_items = vec![(table_ref().as_given, parts)];
+    let request_items = vec![(table_ref().name, parts)];
     let parts =
         BatchGetItemParts { request_items, return_consumed_capacity: Some(ReturnConsumedCapacity::Total) };
     BatchGetItem::validate(parts).expect("spellings differ")

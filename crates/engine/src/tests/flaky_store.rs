@@ -2,8 +2,11 @@
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use bytes::Bytes;
+use tokio::sync::oneshot;
+
 use keywright_store::memory::{MemorySnapshot, MemoryStore, MemoryTransaction};
 use keywright_store::{
     Capabilities, CommitError, CommitVersion, KeyRange, LogEntry, LogId, LogPosition, LogRead, Scan,
@@ -12,6 +15,9 @@ use keywright_store::{
 
 use crate::KeyMap;
 use crate::support::layout::{Owner, Space, Written, space_of};
+
+/// The time between two rounds of the store's upkeep.
+pub(super) const UPKEEP: Duration = Duration::from_mins(1);
 
 /// The end of a commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +46,7 @@ pub(super) struct Commit {
 /// What is checked of a commit of guarded rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Check {
-    /// That the record of the table is in its conflict set.
+    /// That the record of the table, or a slot, is in its conflict set.
     #[default]
     ConflictSet,
     Nothing,
@@ -54,13 +60,19 @@ struct Script {
     before: Option<Box<dyn FnOnce() + Send>>,
     /// Runs before the next commit.
     before_any: Option<Box<dyn FnOnce() + Send>>,
+    /// The next commit of guarded rows waits until this is sent, or dropped.
+    hold: Option<oneshot::Receiver<()>>,
+    /// Runs before a snapshot, which comes after so many others.
+    before_view: Option<(usize, Box<dyn FnOnce() + Send>)>,
     commits: Vec<Commit>,
+    /// Rounds of upkeep.
+    rounds: usize,
 }
 
 /// A memory store with scripted ends of the next commits; without a script they succeed.
 ///
-/// A commit of guarded rows, or of records of a stream, panics if the record of their table is not in its
-/// conflict set.
+/// A commit of guarded rows, or of records of a stream, panics if neither the record nor a slot of their
+/// table is in its conflict set.
 #[derive(Clone, Default)]
 pub(super) struct FlakyStore {
     inner: MemoryStore,
@@ -76,6 +88,16 @@ impl FlakyStore {
     /// As `MemoryStore::shared`.
     pub(super) fn shared() -> Self {
         Self { inner: MemoryStore::shared(), ..Self::default() }
+    }
+
+    /// The same, where commits that protect one row conflict.
+    pub(super) fn exclusive() -> Self {
+        Self { inner: MemoryStore::shared().with_exclusive_protection(), ..Self::default() }
+    }
+
+    /// What a copy of the data folder has now.
+    pub(super) fn copy(&self) -> MemoryStore {
+        self.inner.copy()
     }
 
     pub(super) fn next(&self, fates: &[Fate]) {
@@ -103,9 +125,31 @@ impl FlakyStore {
         self.script.lock().expect("not poisoned").before_any = Some(Box::new(run));
     }
 
+    /// Holds the next commit of guarded rows until the answer is sent to, or dropped.
+    pub(super) fn hold(&self) -> oneshot::Sender<()> {
+        let (release, held) = oneshot::channel();
+        self.script.lock().expect("not poisoned").hold = Some(held);
+        release
+    }
+
+    /// Runs this before a snapshot, which comes after so many others.
+    pub(super) fn before_view(&self, others: usize, run: impl FnOnce() + Send + 'static) {
+        self.script.lock().expect("not poisoned").before_view = Some((others, Box::new(run)));
+    }
+
+    /// Forgets what was to run before a snapshot; whether it did not run.
+    pub(super) fn forget_before_view(&self) -> bool {
+        self.script.lock().expect("not poisoned").before_view.take().is_some()
+    }
+
     /// The commits of guarded rows since the last call.
     pub(super) fn take_commits(&self) -> Vec<Commit> {
         std::mem::take(&mut self.script.lock().expect("not poisoned").commits)
+    }
+
+    /// Rounds of upkeep since the last call.
+    pub(super) fn take_rounds(&self) -> usize {
+        std::mem::take(&mut self.script.lock().expect("not poisoned").rounds)
     }
 
     /// Writes an empty row past everything.
@@ -155,7 +199,10 @@ impl FlakyTransaction {
         let logs = self.appended.iter().map(|id| id.log.to_be_bytes().to_vec());
         for table in rows.iter().map(|(_, table)| table.clone()).chain(logs) {
             let record = [&*records, &table].concat();
-            let is_protected = self.conflict_set.contains(record.as_slice());
+            let slots = [&[Space::Slots.byte()][..], &table].concat();
+            let has_slot =
+                self.conflict_set.iter().any(|key| key.len() > slots.len() && key.starts_with(&slots));
+            let is_protected = self.conflict_set.contains(record.as_slice()) || has_slot;
             assert!(
                 is_protected || check == Check::Nothing,
                 "rows of table {table:?} are committed without its guard: {rows:?}"
@@ -228,6 +275,11 @@ impl Transaction for FlakyTransaction {
             (script.fates.pop_front(), before)
         };
         before.into_iter().flatten().for_each(|before| before());
+        let held = self.script.lock().expect("not poisoned").hold.take_if(|_| guarded.is_some());
+        if let Some(held) = held {
+            // It may be sent to, or dropped.
+            let _either = held.await;
+        }
         let ended = match fate {
             None | Some(Fate::Written) => self.inner.commit().await,
             Some(Fate::Conflict) => Err(CommitError::Conflict),
@@ -257,6 +309,17 @@ impl Store for FlakyStore {
     }
 
     async fn snapshot(&self) -> Result<Self::Snapshot, StoreError> {
+        let due = {
+            let mut script = self.script.lock().expect("not poisoned");
+            let due = script.before_view.take_if(|(others, _)| *others == 0);
+            if let Some((others, _)) = &mut script.before_view {
+                *others -= 1;
+            }
+            due
+        };
+        if let Some((_, run)) = due {
+            run();
+        }
         self.inner.snapshot().await
     }
 
@@ -276,6 +339,11 @@ impl Store for FlakyStore {
 
     async fn trim_log(&self, id: LogId, through: LogPosition) -> Result<(), StoreError> {
         self.inner.trim_log(id, through).await
+    }
+
+    async fn tend(&self) -> Result<Option<Duration>, StoreError> {
+        self.script.lock().expect("not poisoned").rounds += 1;
+        Ok(Some(UPKEEP))
     }
 
     async fn size_estimate_bytes(&self, range: &KeyRange) -> Result<u64, StoreError> {

@@ -445,7 +445,7 @@ fn a_table_in_no_region_of_the_service_has_no_replicas() {
 }
 
 #[test]
-fn background_work_on_a_group_that_is_idle_is_due_about_once_a_second() {
+fn background_work_on_a_group_that_is_idle_is_seldom_due() {
     let mut regions = shop_in(&[IRELAND]);
     regions.at(VIRGINIA).put("Shop", item([("pk", s("a"))]));
     regions.bed.settle();
@@ -461,5 +461,5 @@ fn background_work_on_a_group_that_is_idle_is_due_about_once_a_second() {
         bed.pass_time(at_ms.saturating_sub(bed.env.now_ms()));
         steps += 1;
     }
-    assert!((30..300).contains(&steps), "{steps} steps in a minute");
+    assert!(steps < 30, "{steps} steps in a minute");
 }

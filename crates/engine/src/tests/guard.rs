@@ -164,6 +164,9 @@ fn a_write_bound_before_a_change_has_seen_it_once_the_change_is_answered() {
         for case in cases() {
             check_change(case, &FlakyStore::shared(), writer);
         }
+        for case in cases() {
+            check_change(case, &FlakyStore::exclusive(), writer);
+        }
     }
 }
 
@@ -311,8 +314,8 @@ const WRITES: [(&str, Write); 12] = [
 
 #[test]
 fn every_commit_of_rows_of_a_table_has_the_guard() {
-    // The store fails a commit of such rows without the table's record in its conflict set.
-    for store in [FlakyStore::default, FlakyStore::shared] {
+    // The store fails a commit of such rows without the table's record, or a slot, in its conflict set.
+    for store in [FlakyStore::default, FlakyStore::shared, FlakyStore::exclusive] {
         for (name, write) in WRITES {
             let store = store();
             let bench = on(&store, plain());

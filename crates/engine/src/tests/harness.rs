@@ -142,7 +142,7 @@ pub(crate) fn namespace() -> Namespace {
 }
 
 pub(crate) fn table_ref() -> TableRef {
-    TableRef { as_given: TABLE.into(), name: TABLE.into(), arn_scope: None }
+    TableRef::named(TABLE.into())
 }
 
 /// An engine with its environment, for tests.

@@ -34,7 +34,7 @@ const BOTH: ContributorInsightsMode = ContributorInsightsMode::AccessedAndThrott
 const THROTTLED: ContributorInsightsMode = ContributorInsightsMode::ThrottledKeys;
 
 fn target(table: &str, index: Option<&str>) -> InsightsTarget {
-    let table = TableRef { as_given: table.into(), name: table.into(), arn_scope: None };
+    let table = TableRef::named(table.into());
     InsightsTarget { table, index: index.map(str::to_owned) }
 }
 

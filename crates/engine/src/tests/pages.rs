@@ -12,7 +12,16 @@ use keywright_store::memory::MemoryStore;
 use super::harness::*;
 
 fn filled() -> Bench<MemoryStore> {
-    let bench = bench();
+    filled_on(MemoryStore::new())
+}
+
+/// An own store, and one that several processes share: its pages are mostly begun again on a view.
+fn stores() -> [MemoryStore; 2] {
+    [MemoryStore::new(), MemoryStore::shared()]
+}
+
+fn filled_on(store: MemoryStore) -> Bench<MemoryStore> {
+    let bench = bench_on(store, schema(), u64::MAX);
     for pk in ["p", "q"] {
         for sk in ["", "a", "ab", "abc", "b", "c\u{0}", "c"] {
             let sk = format!("k{sk}");
@@ -58,7 +67,10 @@ fn every_predicate_selects_its_range_in_order() {
 
 #[test]
 fn pages_of_any_size_join_to_the_whole_in_both_directions_and_on_indexes() {
-    let bench = filled();
+    stores().into_iter().map(filled_on).for_each(|bench| check_pages_of_any_size(&bench));
+}
+
+fn check_pages_of_any_size(bench: &Bench<MemoryStore>) {
     let conditions: [(Option<&str>, _, &[&str]); 4] = [
         (None, key_condition("pk = :p", [(":p", s("p"))]), &["pk", "sk"]),
         (Some("gsi"), key_condition("g = :p", [(":p", s("one"))]), &["g", "h", "pk", "sk"]),
@@ -95,27 +107,30 @@ fn pages_of_any_size_join_to_the_whole_in_both_directions_and_on_indexes() {
 
 #[test]
 fn a_page_that_reaches_its_limit_has_a_position_even_at_the_end() {
-    let bench = filled();
-    let mut request = query_request(None, key_condition("pk = :p", [(":p", s("p"))]));
-    request.limit = limit(7);
-    assert!(bench.query(&request).expect("query").last_evaluated_key.is_some());
-    request.limit = limit(8);
-    assert!(bench.query(&request).expect("query").last_evaluated_key.is_none());
+    for bench in stores().map(filled_on) {
+        let mut request = query_request(None, key_condition("pk = :p", [(":p", s("p"))]));
+        request.limit = limit(7);
+        assert!(bench.query(&request).expect("query").last_evaluated_key.is_some());
+        request.limit = limit(8);
+        assert!(bench.query(&request).expect("query").last_evaluated_key.is_none());
+    }
 }
 
 #[test]
 fn a_page_ends_with_the_row_that_reaches_a_megabyte() {
-    let bench = bench();
-    for place in 0..6 {
-        let big = s(&"x".repeat(300_000));
-        bench.put(item([("pk", s("p")), ("sk", s(&place.to_string())), ("y", big)])).expect("put");
+    for store in stores() {
+        let bench = bench_on(store, schema(), u64::MAX);
+        for place in 0..6 {
+            let big = s(&"x".repeat(300_000));
+            bench.put(item([("pk", s("p")), ("sk", s(&place.to_string())), ("y", big)])).expect("put");
+        }
+        let mut request = query_request(None, key_condition("pk = :p", [(":p", s("p"))]));
+        let first = bench.query(&request).expect("query");
+        assert_eq!((first.count, first.last_evaluated_key.is_some()), (4, true));
+        request.exclusive_start_key = first.last_evaluated_key.map(|key| key.decode());
+        let second = bench.query(&request).expect("query");
+        assert_eq!((second.count, second.last_evaluated_key.is_some()), (2, false));
     }
-    let mut request = query_request(None, key_condition("pk = :p", [(":p", s("p"))]));
-    let first = bench.query(&request).expect("query");
-    assert_eq!((first.count, first.last_evaluated_key.is_some()), (4, true));
-    request.exclusive_start_key = first.last_evaluated_key.map(|key| key.decode());
-    let second = bench.query(&request).expect("query");
-    assert_eq!((second.count, second.last_evaluated_key.is_some()), (2, false));
 }
 
 #[test]

@@ -141,6 +141,17 @@ fn a_deleted_table_is_gone_for_the_other_within_a_second() {
 }
 
 #[test]
+fn a_deletion_that_another_process_has_ended_is_no_error() {
+    let pair = pair();
+    let found = pair.one.catalogue().lookup_any(&namespace(), &table_ref()).expect("it is there");
+    delete_table(&pair.other);
+    pair.work_of(&[&pair.other], 2_000);
+    block_on(pair.one.catalogue().unname(&found)).expect("its name is free, and its record is gone");
+    assert_eq!(get(&pair.one, "a").unwrap_err().kind, ErrorKind::ResourceNotFound);
+    run(&pair.one, create()).expect("the name is free");
+}
+
+#[test]
 fn a_table_made_anew_takes_the_writes_of_a_process_that_knows_the_old_one() {
     let pair = pair();
     put(&pair.other, item([("pk", s("old"))])).expect("put");
@@ -184,6 +195,26 @@ fn each_process_counts_its_own_writes_and_reports_those_of_all() {
     block_on(pair.other.shutdown()).expect("it stops");
     pair.work_of(&[&pair.one], 5_000);
     assert_eq!(items_counted(&pair.one), 5);
+}
+
+#[test]
+fn an_idle_process_sleeps_between_its_looks_at_the_others() {
+    let pair = pair();
+    pair.work(25_000);
+    let began_ms = pair.env.now_ms.load(Ordering::Relaxed);
+    let mut next_ms = [began_ms; 2];
+    let mut steps = [0; 2];
+    while let Some(now_ms) = next_ms.into_iter().min().filter(|now_ms| *now_ms < began_ms + 10_000) {
+        pair.env.now_ms.store(now_ms, Ordering::Relaxed);
+        for (place, process) in [&pair.one, &pair.other].into_iter().enumerate() {
+            if next_ms[place] == now_ms {
+                let wake = block_on(process.step(now_ms));
+                next_ms[place] = wake.at_ms.expect("it follows the others").max(now_ms);
+                steps[place] += 1;
+            }
+        }
+    }
+    assert!(steps.into_iter().all(|steps| steps <= 100), "{steps:?} steps in ten seconds");
 }
 
 #[test]

@@ -46,7 +46,7 @@ pub(super) fn open<S: Store>(store: S, config: EngineConfig) -> Bed<S> {
 }
 
 pub(super) fn named(name: &str) -> TableRef {
-    TableRef { as_given: name.into(), name: name.into(), arn_scope: None }
+    TableRef::named(name.into())
 }
 
 pub(super) fn plain() -> TableSchema {
@@ -349,18 +349,14 @@ fn names_are_listed_in_order_and_in_pages() {
 fn accounts_and_regions_have_tables_of_their_own() {
     let mut bed = bed();
     bed.create(creation("Shop", plain())).expect("it is new");
-    let scope = |region: &str, account: &str| TableRef {
-        as_given: "arn".into(),
-        name: "Shop".into(),
-        arn_scope: Some(ArnScope { region: region.into(), account: account.into() }),
+    let scope = |region: &str, account: &str| {
+        TableRef::of(format!("arn:aws:dynamodb:{region}:{account}:table/Shop")).unwrap()
     };
     let describe = |bed: &Bed<MemoryStore>, table| bed.run(Request::DescribeTable(DescribeTable { table }));
     assert!(describe(&bed, scope("us-east-1", "000000000000")).is_ok());
     let elsewhere = kind(describe(&bed, scope("eu-west-1", "000000000000")));
-    assert_eq!(
-        elsewhere,
-        (ErrorKind::Validation, "1 validation error detected: Invalid AWS region in 'arn'".into())
-    );
+    let text = "1 validation error detected: Invalid AWS region in 'arn:aws:dynamodb:eu-west-1:000000000000:table/Shop'";
+    assert_eq!(elsewhere, (ErrorKind::Validation, text.into()));
     assert_eq!(kind(describe(&bed, scope("us-east-1", "111111111111"))).0, ErrorKind::AccessDenied);
     for (account, region) in [("111111111111", "us-east-1"), ("000000000000", "eu-west-1")] {
         let namespace = Namespace { account: AccountId::from(account), region: Region::from(region) };

@@ -262,11 +262,7 @@ fn a_table_has_one_attribute_and_one_change_an_hour() {
     bench.set_ttl("ttl", Disable).expect("an hour has passed");
     assert_eq!(bench.ttl(), (TimeToLiveStatus::Disabled, None));
     let other_table = UpdateTimeToLive {
-        table: keywright_semantics::request::TableRef {
-            as_given: "none".into(),
-            name: "none".into(),
-            arn_scope: None,
-        },
+        table: keywright_semantics::request::TableRef::named("none".into()),
         attribute: "ttl".into(),
         change: Enable,
     };

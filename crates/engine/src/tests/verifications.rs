@@ -19,6 +19,10 @@ use crate::support::simulation::{PairRule, Regions};
 const AWAY: &str = "eu-west-1";
 const MINUTE_MS: u64 = 60_000;
 
+fn discard(since_ms: Option<u64>) -> Rejoin {
+    Rejoin::Discard { since_ms }
+}
+
 /// What the verification of a region's table finds.
 fn verified(world: &World, region: &str, repairs: bool) -> Verification {
     let begun = world.engine.begin_verification(&place(region), TABLE, repairs);
@@ -304,14 +308,14 @@ fn what_waits_for_a_replica_is_bounded_and_it_is_sent_everything_when_it_is_back
     let status = block_on(world.engine.replication_status(&place(HOME), TABLE)).expect("it is read");
     let replica = &status.expect("it is in a group").replicas[0];
     let Some(OwedPass::Backlog { at_ms }) = replica.owed else { panic!("it says why: {replica:?}") };
-    assert!(replica.is_filled && at_ms > super::replicas::START_MS);
+    assert!(replica.is_filling && at_ms > super::replicas::START_MS);
     world.simulate(|simulation| simulation.pairs.clear());
     world.settle();
     assert_same(&world, &[HOME, AWAY]);
     assert_eq!(verified(&world, HOME, false).verdict(), Verdict::Equal);
     let status = block_on(world.engine.replication_status(&place(HOME), TABLE)).expect("it is read");
     let replica = &status.expect("it is in a group").replicas[0];
-    assert_eq!((replica.owed, replica.is_filled, replica.backlog), (None, false, 0));
+    assert_eq!((replica.owed, replica.is_filling, replica.backlog), (None, false, 0));
 }
 
 #[test]
@@ -324,7 +328,7 @@ fn a_short_backlog_is_kept_and_sent_as_it_is() {
     }
     let status = block_on(world.engine.replication_status(&place(HOME), TABLE)).expect("it is read");
     let replica = &status.expect("it is in a group").replicas[0];
-    assert_eq!((replica.owed, replica.is_filled, replica.backlog), (None, false, 20));
+    assert_eq!((replica.owed, replica.is_filling, replica.backlog), (None, false, 20));
     assert!((500..4_000).contains(&replica.backlog_bytes), "{replica:?}");
     cut(&world, false);
     world.settle();
@@ -422,21 +426,25 @@ fn a_lost_member_rejoins_with_what_it_wrote() {
     assert_eq!(found(&world, HOME), [Some(1), Some(22), Some(33), Some(1), Some(2)]);
     assert!(!is_lost(&world, HOME) && !is_lost(&world, AWAY));
     assert_eq!(verified(&world, HOME, false).verdict(), Verdict::Equal);
-    let again = block_on(world.engine.rejoin(&place(AWAY), TABLE, Rejoin::Discard)).expect("it is asked");
+    let again = block_on(world.engine.rejoin(&place(AWAY), TABLE, discard(None))).expect("it is asked");
     assert_eq!(again, Rejoining::NotLost);
 }
 
 #[test]
 fn a_lost_member_rejoins_without_what_it_wrote_and_nothing_deleted_is_back() {
     let world = lost();
-    let (items, next) = block_on(world.engine.unsent_items(&place(AWAY), TABLE, None)).expect("it is read");
-    let mut unsent: Vec<_> = items.iter().map(|item| format!("{:?}", item.decode().get("sk"))).collect();
+    let read = block_on(world.engine.unsent_items(&place(AWAY), TABLE, None));
+    let page = read.expect("it is read").expect("it is lost");
+    let mut unsent: Vec<_> = page.items.iter().map(|item| format!("{:?}", item.decode().get("sk"))).collect();
     unsent.sort();
     assert_eq!(
-        (unsent, next),
+        (unsent, page.next),
         (["1", "3", "away", "both"].map(|name| format!("{:?}", Some(s(name)))).into(), None)
     );
-    let begun = block_on(world.engine.rejoin(&place(AWAY), TABLE, Rejoin::Discard)).expect("it begins");
+    world.put(AWAY, row("between", 1)).expect("put");
+    world.pass(5 * MINUTE_MS);
+    let how = discard(Some(page.since_ms));
+    let begun = block_on(world.engine.rejoin(&place(AWAY), TABLE, how)).expect("it begins");
     assert!(matches!(begun, Rejoining::Compares(_)));
     world.put(AWAY, row("late", 1)).expect("put");
     assert_eq!(ended(&world, AWAY).verdict(), Verdict::Repaired);
@@ -444,6 +452,7 @@ fn a_lost_member_rejoins_without_what_it_wrote_and_nothing_deleted_is_back() {
     assert_same(&world, &[HOME, AWAY]);
     assert_eq!(found(&world, HOME), [None, Some(22), Some(3), None, Some(1)]);
     assert_eq!(x_of(world.get(HOME, "late")), Some(1), "what was written after the request is kept");
+    assert_eq!(x_of(world.get(HOME, "between")), Some(1), "and what was written after it was asked");
     assert!(!is_lost(&world, HOME) && !is_lost(&world, AWAY));
     assert_eq!(verified(&world, HOME, false).verdict(), Verdict::Equal);
     world.put(AWAY, row("1", 100)).expect("put");

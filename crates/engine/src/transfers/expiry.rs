@@ -24,8 +24,11 @@ const REMOVED_MAX: usize = 500;
 /// Removes some rows that are kept no longer.
 pub(crate) async fn step<S: Store>(engine: &Engine<S>, now_ms: u64) -> Result<NextWake, Error> {
     let due = &engine.due().old_transfers;
-    if now_ms < due.at_ms() || !engine.owns(STORE_WIDE) {
-        return Ok(NextWake { at_ms: Some(due.at_ms().max(now_ms + 1)) });
+    if !engine.owns(STORE_WIDE) {
+        return Ok(NextWake::default());
+    }
+    if now_ms < due.at_ms() {
+        return Ok(NextWake { at_ms: Some(due.at_ms()) });
     }
     due.begin(now_ms.saturating_add(LOOK_MS));
     let mut old = find(engine, now_ms).await?;

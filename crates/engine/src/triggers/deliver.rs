@@ -158,6 +158,9 @@ impl<S: Store> Engine<S> {
         let now_ms = self.env().now_ms();
         let next_ms = if self.is_shared() { FOLLOW_MS } else { LOOK_MS };
         self.due().triggers.begin(now_ms.saturating_add(next_ms));
+        if row::there_are_none(self.store()).await? {
+            return Ok(Vec::new());
+        }
         let view = self.store().snapshot().await.map_err(|error| fault::storage(&error))?;
         let mappings = row::all(&view).await?;
         drop(view);

@@ -17,13 +17,13 @@ use keywright_semantics::event_sources::request::Start;
 use keywright_semantics::event_sources::settings::Settings;
 use keywright_semantics::event_sources::target::Target;
 use keywright_semantics::event_sources::view::{Counts, Failure, State};
-use keywright_store::{CommitVersion, Direction, Entry, LogPosition, Snapshot};
+use keywright_store::{CommitVersion, Direction, Entry, LogPosition, Snapshot, Store};
 use serde::{Deserialize, Serialize};
 
 use crate::support::env::{AccountId, Namespace, Region};
 use crate::support::fault;
 use crate::support::layout::{Space, TableId, prefix_range};
-use crate::support::rows::each_row_until;
+use crate::support::rows::{each_row_until, is_empty};
 
 /// Why a mapping is disabled whose section of the settings file is gone.
 pub(super) const NO_SECTION: &str = "No section of the settings file names it any more";
@@ -322,6 +322,12 @@ pub(super) fn start_row(version: CommitVersion) -> Bytes {
 /// The place after which LATEST begins.
 pub(super) fn read_start(row: &[u8]) -> Option<(u64, u32)> {
     row.first_chunk::<8>().map(|version| (u64::from_be_bytes(*version), u32::MAX))
+}
+
+/// Whether there is no mapping.
+pub(super) async fn there_are_none<S: Store>(store: &S) -> Result<bool, Error> {
+    let range = prefix_range(vec![Space::Triggers.byte()]);
+    is_empty(store, range).await.map_err(|error| fault::storage(&error))
 }
 
 /// All mappings, in the order of their ids.

@@ -153,7 +153,7 @@ async fn forget_row<S: Store>(
     row: &Row,
 ) -> Result<(), Error> {
     let keys = vec![row.item.clone(), row.key.clone()];
-    let begun = TableGuard::of([table]).begin(engine.store(), keys).await;
+    let begun = TableGuard::of([table]).begin(engine.catalogue(), keys).await;
     let (mut txn, stored) = match begun.map_err(|error| fault::storage(&error))? {
         Begun::Current(txn, stored) => (txn, stored),
         Begun::Changed(table) => return engine.catalogue().refresh(table).await,

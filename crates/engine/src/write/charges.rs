@@ -131,7 +131,8 @@ pub(crate) fn note<S: Store>(engine: &Engine<S>, kind: GroupKind, actions: &[Act
     if actions.iter().any(|action| engine.observes_keys(&action.table)) {
         note_keys(engine, mode, actions, end);
     }
-    let mut sums = Sums::default();
+    // Most groups write to one table.
+    let mut sums = Sums(Vec::with_capacity(1));
     match end {
         GroupEnd::Written(outcomes) => {
             let is_redelivered =
@@ -222,7 +223,6 @@ fn note_keys_of_indexes<S: Store>(engine: &Engine<S>, table: &Table, change: &Ch
 }
 
 /// Units by table and global index, in the order in which they appear.
-#[derive(Default)]
 struct Sums<'a>(Vec<(&'a Table, Option<IndexId>, HalfUnits)>);
 
 impl<'a> Sums<'a> {

@@ -5,8 +5,8 @@
 //!
 //! - In a store of one process because stamps never fall, and those of earlier commits were drawn before.
 //! - In a shared store because each change of an item of a table with history leaves its stamp in a row of
-//!   the item, which later writers read in the round trip in which they read the item. They also protect the
-//!   row that says that their process has joined (`background::stamp_rows`).
+//!   the item, which later writers read in the round trip in which they read the item. The guard of the
+//!   tables also keeps the row that says that the process has joined (`background::stamp_rows`).
 //!
 //! The version of a replicated item is read in the same round trip.
 
@@ -34,10 +34,10 @@ pub(super) struct Order {
     versions: Vec<Option<StoredVersion>>,
 }
 
-/// Why a group's order is not known.
-pub(super) enum Unordered {
-    NotJoined,
-    Fault(Error),
+/// The row of this process that a group's commit has to find and keep, if the commit has a stamp in a shared
+/// store.
+pub(super) fn joined_key<S: Store>(engine: &Engine<S>, actions: &[Action<'_>]) -> Option<Bytes> {
+    (engine.stamps().are_shared() && actions.iter().any(is_ordered)).then(|| engine.joined_key())
 }
 
 /// Adds the rows that a group protects because its commit is ordered in time.
@@ -46,7 +46,6 @@ pub(super) fn protect<S: Store>(engine: &Engine<S>, actions: &[Action<'_>], keys
         return;
     }
     if engine.stamps().are_shared() {
-        keys.push(engine.joined_key());
         keys.extend(with_history(actions).map(|action| item_stamp_key(&action.key.row)));
     }
     let versioned = actions.iter().filter(|action| is_versioned(action));
@@ -68,7 +67,7 @@ impl Order {
         engine: &Engine<S>,
         actions: &[Action<'_>],
         mut rows: impl Iterator<Item = Option<Bytes>>,
-    ) -> Result<Self, Unordered> {
+    ) -> Result<Self, Error> {
         let ordered = actions.iter().filter(|action| is_ordered(action));
         // It holds also after a restart with a clock that was set back.
         let Some(floor) = ordered.map(|action| action.table.history.floor()).max() else {
@@ -76,14 +75,11 @@ impl Order {
         };
         let mut least = floor;
         if engine.stamps().are_shared() {
-            if rows.next().flatten().is_none() {
-                return Err(Unordered::NotJoined);
-            }
             let stamps = rows.by_ref().take(with_history(actions).count());
             let greatest = stamps.flatten().filter_map(|row| rows::read_item_stamp(&row)).max();
             least = greatest.map_or(floor, |greatest| greatest.next().max(floor));
         }
-        let versions = read_versions(actions, rows).map_err(Unordered::Fault)?;
+        let versions = read_versions(actions, rows)?;
         Ok(Self { least: Some(least), versions })
     }
 

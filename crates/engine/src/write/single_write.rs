@@ -118,7 +118,7 @@ fn output(outcome: &Outcome, target: WriteTarget<'_>, write: &ConditionalWrite) 
     let attributes = returned(&outcome.change, target.update, write.return_values);
     WriteItemOutput {
         attributes: attributes.filter(|attributes| !attributes.is_empty()),
-        consumed_capacity: consumed(write.capacity, &target.table.as_given, CapacityForm::Plain, usage),
+        consumed_capacity: consumed(write.capacity, target.table.as_given(), CapacityForm::Plain, usage),
         item_collection_metrics: metrics,
     }
 }

@@ -56,7 +56,7 @@ fn keyed(table: usize, place: usize, entity: &Entity, draft: &DraftTable) -> Key
 pub(crate) fn values(templates: &[(&str, &Template)], item: &Item) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     for (key, template) in templates {
-        let Some(text) = item.get(*key).and_then(key_text) else { continue };
+        let Some(text) = item.get(key).and_then(key_text) else { continue };
         let values = template.fit(&text).unwrap_or_default();
         let values = values.into_iter().filter_map(|(part, value)| Some((part.attribute()?, value)));
         found.extend(values.map(|(name, value)| (name.to_owned(), value.to_owned())));

@@ -477,7 +477,7 @@ impl Naming<'_> {
         let mut holding: Vec<&String> = candidates
             .filter(|name| {
                 column.iter().all(|(at, value)| {
-                    around.items.get(*at).is_some_and(|item| match item.get(*name) {
+                    around.items.get(*at).is_some_and(|item| match item.get(name) {
                         Some(AttributeValue::S(text)) => text == value,
                         Some(AttributeValue::N(number)) => number.to_string() == *value,
                         _ => false,

@@ -76,7 +76,7 @@ impl Row<'_> {
         let mut read = Item::new();
         for (part, value) in template.fit(text)? {
             let Some(name) = part.readable().filter(|name| self.value(name).is_none()) else { continue };
-            read.entry(name.to_owned()).or_insert_with(|| AttributeValue::from(value));
+            read.get_or_insert_with(name, || AttributeValue::from(value));
         }
         Some(read)
     }

@@ -132,7 +132,7 @@ fn wrong_in(model: &Model, table: &Table, name: &str, item: &Item) -> Option<Str
         Err(fault) => return Some(format!("{name}: {fault}: {item:?}")),
     };
     let part = |own: &Item, names: &[&str]| -> Option<Vec<_>> {
-        names.iter().map(|name| own.get(*name).cloned()).collect()
+        names.iter().map(|name| own.get(name).cloned()).collect()
     };
     let own: Vec<&str> = table.key_parts().map(|part| part.name.as_str()).collect();
     let indexes = table.indexes.iter().map(|index| {

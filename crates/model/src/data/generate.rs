@@ -88,7 +88,7 @@ fn missed(
     let needed = model.patterns.iter().flat_map(|pattern| needed(model, pattern));
     let missed = needed.filter(|needed| {
         needed.entity.name == entity.name
-            && !items.iter().any(|item| needed.names.iter().all(|name| item.contains_key(*name)))
+            && !items.iter().any(|item| needed.names.iter().all(|name| item.contains_key(name)))
     });
     missed.flat_map(|needed| needed.names).map(str::to_owned).collect()
 }
@@ -371,7 +371,7 @@ impl<'a> Generator<'a> {
         let mut seen: BTreeSet<&str> = BTreeSet::new();
         let decided = |parent: &str| {
             let parent = self.model.entity(parent);
-            parent.is_some_and(|parent| key_attributes(parent).iter().any(|key| fixed.contains_key(*key)))
+            parent.is_some_and(|parent| key_attributes(parent).iter().any(|key| fixed.contains_key(key)))
         };
         for attribute in own_keys(entity).filter(|attribute| !fixed.contains_key(&attribute.name)) {
             let (name, number) = match self.scale.source(self.model, entity, attribute) {
@@ -535,7 +535,7 @@ impl<'a> Generator<'a> {
             if keys.contains(attribute.name.as_str())
                 && let Some(value) = chosen.get(&attribute.name)
             {
-                item.entry(attribute.name.clone()).or_insert_with(|| value.clone());
+                item.get_or_insert_with(&attribute.name, || value.clone());
             }
         }
     }

@@ -191,7 +191,7 @@ impl Loader<'_> {
             self.fault(node.at, text);
             return Ok(());
         }
-        let mut item = Item::new();
+        let mut attributes = Vec::new();
         for (attribute, node) in node.members() {
             let value = match entity.attribute(attribute) {
                 Some(known) => from_node(node, known.value_type),
@@ -202,13 +202,11 @@ impl Loader<'_> {
                 )),
             };
             match value {
-                Ok(value) => {
-                    item.insert(attribute.to_owned(), value);
-                }
+                Ok(value) => attributes.push((attribute.to_owned(), value)),
                 Err(fault) => self.fault(node.at, format!("`{attribute}`: {fault}")),
             }
         }
-        match complete(self.model, entity, item) {
+        match complete(self.model, entity, attributes.into_iter().collect()) {
             Ok(item) => self.add(entity.table.clone(), Some(name.to_owned()), item, self.place(node.at)),
             Err(fault) => {
                 self.faults.add(self.placed(node.at, format!("a record of `{name}`: {fault}")));
@@ -224,15 +222,14 @@ impl Loader<'_> {
             self.fault(node.at, format!("there is no table `{table}`{}", did_you_mean(table, known)));
             return Ok(());
         };
-        let mut item = Item::new();
+        let mut attributes = Vec::new();
         for (name, node) in node.members() {
             match from_typed_node(node) {
-                Ok(value) => {
-                    item.insert(name.to_owned(), value);
-                }
+                Ok(value) => attributes.push((name.to_owned(), value)),
                 Err(fault) => self.fault(node.at, format!("`{name}`: {fault}")),
             }
         }
+        let item: Item = attributes.into_iter().collect();
         if let Some(part) = schema.key_parts().find(|part| !item.contains_key(&part.name)) {
             let text = format!(
                 "an item of table `{table}` lacks `{name}`: write `{name}: {{{kind}: …}}`",
@@ -371,7 +368,7 @@ fn fitting(
         return Some(words);
     }
     let AttributeValue::S(value) = value else {
-        return template.whole().filter(|name| !item.contains_key(*name)).map(|_| words);
+        return template.whole().filter(|name| !item.contains_key(name)).map(|_| words);
     };
     for (place, found) in template.fit(value)? {
         // A shard number does not show its attribute's value.

@@ -11,17 +11,19 @@
 //! ```
 
 mod change;
+mod members;
 mod read;
 mod write;
 
 pub use change::NewValue;
-pub use read::{BinarySetRef, ListRef, MapRef, NumberSetRef, StoredRef, StringSetRef, ValueRef};
+pub use members::{MemberHead, StoredMembers};
+pub use read::{BinarySetRef, ListRef, MapRef, NumberSetRef, StoredRef, StoredText, StringSetRef, ValueRef};
 pub use write::EncodedItemBuilder;
 
 use bytes::Bytes;
 
 use crate::limits::STORED_LEVELS_MAX;
-use crate::value::{AttributeValue, Item};
+use crate::value::{AttributeValue, Item, ValueType};
 
 const VERSION: u8 = 1;
 /// The version byte and the item's size as a little-endian `u32`.
@@ -81,6 +83,7 @@ impl EncodedItem {
     }
 
     /// Takes stored bytes and checks their header; [`Self::validate`] checks the rest.
+    #[inline]
     pub fn from_stored(bytes: Bytes) -> Result<Self, CodecFault> {
         match bytes.first() {
             _ if bytes.len() <= HEADER_BYTES => Err(CodecFault::TooShort),
@@ -114,6 +117,7 @@ impl EncodedItem {
     }
 
     /// The item's size as the service counts it.
+    #[inline]
     pub fn size_bytes(&self) -> usize {
         assert!(self.0.len() > HEADER_BYTES, "an encoded item has a header and a count");
         let size =
@@ -140,6 +144,12 @@ impl EncodedValue {
     /// Equal values have equal bytes.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
+    }
+
+    /// The type's name on the wire: `S`, `N`, `BOOL`, ….
+    pub fn type_name(&self) -> &'static str {
+        let value_type = self.0.first().and_then(|tag| read::value_type(*tag));
+        value_type.map_or_else(|| self.view().type_name(), ValueType::name)
     }
 
     /// The value, borrowed from the stored bytes.

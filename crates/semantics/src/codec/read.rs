@@ -37,12 +37,70 @@ pub enum ValueRef<'a> {
     Bs(BinarySetRef<'a>),
 }
 
-/// One stored value, for rendering: neither strings nor numbers are decoded. The bytes of strings are UTF-8,
-/// because they were when they were stored.
+/// The bytes of a stored text, for rendering. They are UTF-8, because they were when they were stored.
+/// Invariant: `stored` begins with the text and is not shorter.
+#[derive(Clone, Copy, Debug)]
+pub struct StoredText<'a> {
+    stored: &'a [u8],
+    length: usize,
+}
+
+/// The type of the value that begins with this tag.
+pub(super) const fn value_type(tag: u8) -> Option<ValueType> {
+    Some(match tag {
+        TAG_S => ValueType::S,
+        TAG_N => ValueType::N,
+        TAG_B => ValueType::B,
+        TAG_FALSE | TAG_TRUE => ValueType::Bool,
+        TAG_NULL => ValueType::Null,
+        TAG_L => ValueType::L,
+        TAG_M => ValueType::M,
+        TAG_SS => ValueType::Ss,
+        TAG_NS => ValueType::Ns,
+        TAG_BS => ValueType::Bs,
+        _ => return None,
+    })
+}
+
+impl<'a> StoredText<'a> {
+    /// The text.
+    #[inline]
+    pub fn as_bytes(&self) -> &'a [u8] {
+        self.stored.get(..self.length).unwrap_or_default()
+    }
+
+    /// How many bytes it has.
+    #[inline]
+    pub const fn len(&self) -> usize {
+        self.length
+    }
+
+    /// Whether it has no bytes.
+    #[inline]
+    pub const fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
+    /// So many bytes that begin with the text, unless it is longer or the item ends before. To copy them
+    /// takes a few instructions, to copy a number of bytes that the compiler does not know takes a call.
+    #[inline]
+    pub fn within<const BYTES: usize>(&self) -> Option<&'a [u8; BYTES]> {
+        if self.length <= BYTES { self.stored.first_chunk() } else { None }
+    }
+
+    /// The text at the start of the bytes, and the bytes after it.
+    #[inline]
+    pub(super) fn split(bytes: &'a [u8]) -> Option<(Self, &'a [u8])> {
+        let (length, stored) = split_varint(bytes)?;
+        stored.get(length..).map(|after| (Self { stored, length }, after))
+    }
+}
+
+/// One stored value, for rendering: neither strings nor numbers are decoded.
 #[derive(Clone, Copy, Debug)]
 pub enum StoredRef<'a> {
-    /// The bytes of a UTF-8 text.
-    S(&'a [u8]),
+    /// A text.
+    S(StoredText<'a>),
     /// A number in its stored form.
     N(StoredNumber<'a>),
     /// A value of any other type.
@@ -132,6 +190,7 @@ set!(
     BinarySetRef
 );
 
+#[inline]
 pub(super) fn split_varint(bytes: &[u8]) -> Option<(usize, &[u8])> {
     match bytes.split_first()? {
         // Nearly all lengths and counts are below 128.
@@ -197,11 +256,20 @@ pub(super) fn split_value(bytes: &[u8], levels: usize) -> Option<(ValueRef<'_>, 
 }
 
 /// Like `split_value`, without decoding texts and numbers.
-fn split_stored(bytes: &[u8], levels: usize) -> Option<(StoredRef<'_>, &[u8])> {
+#[inline]
+pub(super) fn split_stored(bytes: &[u8], levels: usize) -> Option<(StoredRef<'_>, &[u8])> {
     match bytes.split_first()? {
-        (&TAG_S, rest) => split_blob(rest).map(|(text, after)| (StoredRef::S(text), after)),
+        (&TAG_S, rest) => StoredText::split(rest).map(|(text, after)| (StoredRef::S(text), after)),
         (&TAG_N, rest) => StoredNumber::split(rest).map(|(number, after)| (StoredRef::N(number), after)),
         _ => split_value(bytes, levels).map(|(value, after)| (StoredRef::Other(value), after)),
+    }
+}
+
+/// Size of the first value, as [`ValueRef::size_bytes`] says, without decoding a text.
+fn stored_size(bytes: &[u8], levels: usize) -> usize {
+    match bytes.split_first() {
+        Some((&(TAG_S | TAG_B), rest)) => split_varint(rest).map_or(0, |(length, _)| length),
+        _ => split_value(bytes, levels).map_or(0, |(value, _)| value.size_bytes()),
     }
 }
 
@@ -218,6 +286,7 @@ pub(super) fn skip_value(bytes: &[u8]) -> Option<&[u8]> {
 }
 
 /// Yields members by means of `split` until the count is used up or the bytes end.
+#[inline]
 fn walk<'a, T>(
     raw: &'a [u8],
     split: impl Fn(&'a [u8]) -> Option<(T, &'a [u8])> + Clone,
@@ -245,6 +314,7 @@ impl<'a> ListRef<'a> {
     }
 
     /// Like [`Self::iter`], for rendering.
+    #[inline]
     pub fn iter_stored(&self) -> impl Iterator<Item = StoredRef<'a>> + use<'a> {
         let levels = self.levels;
         walk(self.raw, move |bytes| split_stored(bytes, levels))
@@ -290,20 +360,15 @@ impl<'a> MapRef<'a> {
         Self { raw, levels: STORED_LEVELS_MAX }
     }
 
+    /// Levels of lists and maps that may still be opened inside.
+    pub(super) const fn levels(&self) -> usize {
+        self.levels
+    }
+
     /// Members by ascending name.
     pub fn iter(&self) -> impl Iterator<Item = (&'a str, ValueRef<'a>)> + use<'a> {
         let levels = self.levels;
         walk(self.raw, move |bytes| split_member(bytes, levels))
-    }
-
-    /// Like [`Self::iter`], for rendering: names are the bytes of their UTF-8 text.
-    pub fn iter_stored(&self) -> impl Iterator<Item = (&'a [u8], StoredRef<'a>)> + Clone + use<'a> {
-        let levels = self.levels;
-        walk(self.raw, move |bytes| {
-            let (name, rest) = split_blob(bytes)?;
-            let (value, rest) = split_stored(rest, levels)?;
-            Some(((name, value), rest))
-        })
     }
 
     /// The member of this name. Skips the values before it and stops at the first greater name.
@@ -327,25 +392,33 @@ impl<'a> MapRef<'a> {
 
     /// An item of the members whose names are wanted, copied as stored. The other values are skipped.
     pub fn encode_subset(&self, wanted: impl Fn(&str) -> bool) -> EncodedItem {
+        self.encode_members(|name| std::str::from_utf8(name).is_ok_and(&wanted))
+    }
+
+    /// The same of the members with these few names.
+    pub fn encode_named<'n>(&self, names: &(impl Iterator<Item = &'n str> + Clone)) -> EncodedItem {
+        self.encode_members(|name| names.clone().any(|wanted| wanted.as_bytes() == name))
+    }
+
+    fn encode_members(&self, wanted: impl Fn(&[u8]) -> bool) -> EncodedItem {
         let levels = self.levels;
-        let members = || {
-            walk(self.raw, move |bytes| {
-                let (name, value) = split_text(bytes)?;
-                let rest = skip_value(value)?;
-                let member = bytes.get(..bytes.len() - rest.len())?;
-                Some(((name, value, member), rest))
-            })
-            .filter(|(name, ..)| wanted(name))
-        };
-        let (mut count, mut size, mut length) = (0, 0, 0);
-        for (name, value, member) in members() {
-            count += 1;
-            size += name.len() + split_value(value, levels).map_or(0, |(value, _)| value.size_bytes());
-            length += member.len();
+        let members = walk(self.raw, move |bytes| {
+            let (name, value) = split_blob(bytes)?;
+            let rest = skip_value(value)?;
+            let member = bytes.get(..bytes.len() - rest.len())?;
+            Some(((name, value, member), rest))
+        });
+        let (mut size, mut chosen) = (0, Vec::new());
+        for (name, value, member) in members {
+            if wanted(name) {
+                size += name.len() + stored_size(value, levels);
+                chosen.push(member);
+            }
         }
-        let mut out = write::begin_item(size, count, length);
+        let length = chosen.iter().map(|member| member.len()).sum();
+        let mut out = write::begin_item(size, chosen.len(), length);
         let start = out.len();
-        for (.., member) in members() {
+        for member in chosen {
             out.extend_from_slice(member);
         }
         assert_eq!(out.len() - start, length, "the chosen members take the computed length");

@@ -23,13 +23,13 @@ fn value() -> impl Strategy<Value = AttributeValue> {
     leaf.prop_recursive(4, 32, 6, |inner| {
         prop_oneof![
             vec(inner.clone(), 0..6).prop_map(AttributeValue::L),
-            btree_map(".{0,6}", inner, 0..6).prop_map(AttributeValue::M),
+            btree_map(".{0,6}", inner, 0..6).prop_map(|map| AttributeValue::M(map.into_iter().collect())),
         ]
     })
 }
 
 fn item() -> impl Strategy<Value = Item> {
-    btree_map(".{1,8}", value(), 0..8)
+    btree_map(".{1,8}", value(), 0..8).prop_map(|map| map.into_iter().collect())
 }
 
 proptest! {
@@ -84,6 +84,7 @@ proptest! {
     fn values_are_equal_exactly_when_their_encodings_are(one in value(), other in value()) {
         let (left, right) = (EncodedValue::encode(&one), EncodedValue::encode(&other));
         prop_assert_eq!(left.view() == right.view(), one == other);
+        prop_assert_eq!(left.type_name(), one.type_name());
         prop_assert_eq!(left.view().to_value(), one);
     }
 
@@ -91,7 +92,10 @@ proptest! {
     fn a_subset_is_the_item_of_the_wanted_names(item in item()) {
         let wanted = |name: &str| name.len().is_multiple_of(2);
         let subset: Item = item.clone().into_iter().filter(|(name, _)| wanted(name)).collect();
-        prop_assert_eq!(EncodedItem::encode(&item).view().encode_subset(wanted), EncodedItem::encode(&subset));
+        let encoded = EncodedItem::encode(&item);
+        prop_assert_eq!(encoded.view().encode_subset(wanted), EncodedItem::encode(&subset));
+        let names = subset.keys().map(String::as_str).chain(["absent"]);
+        prop_assert_eq!(encoded.view().encode_named(&names), EncodedItem::encode(&subset));
     }
 
     #[test]

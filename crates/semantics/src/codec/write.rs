@@ -51,7 +51,11 @@ pub(super) fn begin_item(size_bytes: usize, count: usize, members_length: usize)
 fn members(map: &Item, out: &mut Vec<u8>) {
     for (name, member) in map {
         blob(name.as_bytes(), out);
-        value(member, out);
+        // Most are texts, which take no call.
+        match member {
+            AttributeValue::S(text) => tagged_blob(TAG_S, text.as_bytes(), out),
+            _ => value(member, out),
+        }
     }
 }
 
@@ -142,11 +146,13 @@ fn sized(tag: u8, out: &mut Vec<u8>, contents: impl FnOnce(&mut Vec<u8>)) {
     }
 }
 
+#[inline]
 fn tagged_blob(tag: u8, bytes: &[u8], out: &mut Vec<u8>) {
     out.push(tag);
     blob(bytes, out);
 }
 
+#[inline]
 pub(super) fn blob(bytes: &[u8], out: &mut Vec<u8>) {
     varint(bytes.len(), out);
     out.extend_from_slice(bytes);
@@ -162,6 +168,7 @@ fn varint_length(number: usize) -> usize {
 }
 
 /// Appends a number with seven bits a byte, lowest bits first; the top bit is set on all bytes but the last.
+#[inline]
 fn varint(number: usize, out: &mut Vec<u8>) {
     match u8::try_from(number) {
         // Nearly all lengths and counts are below 128.

@@ -8,7 +8,7 @@
 //! sizes are added up, and nothing is copied for an update whose result could not be stored.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::fault::Fault;
 use super::path::{DocumentPath, PathStep};
@@ -305,13 +305,17 @@ impl<'v> Slot<'v> {
 }
 
 fn run(item: &mut Item, steps: Vec<Step<'_, AttributeValue>>) {
-    let mut appends = Vec::new();
-    let mut clears = Vec::new();
+    let (mut added, mut appends, mut clears) = (Added::new(), Vec::new(), Vec::new());
     for step in steps {
         match step {
-            Step::Put(path, value) => put(item, path, value),
+            Step::Put(path, value) => put(item, path, value, &mut added),
             Step::Append(path, value) => appends.push((path, value)),
             Step::Clear(path) => clears.push(path),
+        }
+    }
+    for (parent, members) in added {
+        if let Some(map) = map_mut(item, parent) {
+            map.extend(members);
         }
     }
     // Elements beyond the end are appended in the order of their indexes (developer guide). Removals run from
@@ -326,16 +330,35 @@ fn run(item: &mut Item, steps: Vec<Step<'_, AttributeValue>>) {
     clear_all(item, &clears);
 }
 
-/// Removes the values at these paths, the last one first. Elements of one list are removed in one pass:
-/// removed one by one, each would move all later ones.
+/// The attribute that a path begins with, and the steps from there to the map or list that directly holds the
+/// path's value. None for the path of an attribute, which the item holds.
+type Parent<'p> = Option<(&'p str, &'p [PathStep])>;
+
+/// Members that maps do not have yet.
+type Added<'p> = BTreeMap<Parent<'p>, Vec<(String, AttributeValue)>>;
+
+/// Removes the values at these paths, the last one first. Members of one map and elements of one list are
+/// removed in one pass: removed one by one, each would move all later ones.
 fn clear_all(item: &mut Item, paths: &[&DocumentPath]) {
+    let mut names: BTreeMap<Parent<'_>, BTreeSet<&str>> = BTreeMap::new();
     let mut elements: BTreeMap<(&str, &[PathStep]), Vec<usize>> = BTreeMap::new();
     for path in paths {
+        let attribute = path.attribute.as_str();
         match path.steps.split_last() {
             Some((PathStep::Index(index), parents)) => {
-                elements.entry((&path.attribute, parents)).or_default().push(*index);
+                elements.entry((attribute, parents)).or_default().push(*index);
             }
-            Some((PathStep::Field(_), _)) | None => clear_field(item, path),
+            Some((PathStep::Field(name), parents)) => {
+                names.entry(Some((attribute, parents))).or_default().insert(name);
+            }
+            None => {
+                names.entry(None).or_default().insert(attribute);
+            }
+        }
+    }
+    for (parent, names) in names {
+        if let Some(map) = map_mut(item, parent) {
+            map.retain(|name, _| !names.contains(name.as_str()));
         }
     }
     // Paths do not overlap, but one list can lie within an element of another: the longer path comes first.
@@ -368,6 +391,15 @@ fn follow_mut<'i>(root: &'i mut Item, attribute: &str, steps: &[PathStep]) -> Op
     })
 }
 
+/// The map that this parent is.
+fn map_mut<'i>(root: &'i mut Item, parent: Parent<'_>) -> Option<&'i mut Item> {
+    let Some((attribute, steps)) = parent else { return Some(root) };
+    match follow_mut(root, attribute, steps) {
+        Some(AttributeValue::M(map)) => Some(map),
+        _ => None,
+    }
+}
+
 /// The map or list that directly holds a path's value.
 enum Container<'i, 'p> {
     Map(&'i mut Item, &'p str),
@@ -386,12 +418,19 @@ fn container<'i, 'p>(root: &'i mut Item, path: &'p DocumentPath) -> Option<Conta
     }
 }
 
-fn put(item: &mut Item, path: &DocumentPath, value: AttributeValue) {
+/// Replaces the value at a path. A member that its map does not have yet is added later, with the others of
+/// that map: added one by one, each would move all later ones.
+fn put<'p>(item: &mut Item, path: &'p DocumentPath, value: AttributeValue, added: &mut Added<'p>) {
     let container = container(item, path);
     assert!(container.is_some(), "no change removes the parent of another path");
     match container {
         Some(Container::Map(map, name)) => {
-            map.insert(name.to_owned(), value);
+            if let Some(old) = map.get_mut(name) {
+                *old = value;
+            } else {
+                let parent = path.steps.split_last().map(|(_, parents)| (path.attribute.as_str(), parents));
+                added.entry(parent).or_default().push((name.to_owned(), value));
+            }
         }
         Some(Container::List(list, index)) => {
             if let Some(element) = list.get_mut(index) {
@@ -399,11 +438,5 @@ fn put(item: &mut Item, path: &DocumentPath, value: AttributeValue) {
             }
         }
         None => {}
-    }
-}
-
-fn clear_field(item: &mut Item, path: &DocumentPath) {
-    if let Some(Container::Map(map, name)) = container(item, path) {
-        map.remove(name);
     }
 }

@@ -49,7 +49,7 @@ impl Bound {
     fn static_type(&self) -> Option<&'static str> {
         match self {
             Self::Path(_) => None,
-            Self::Value(value) => Some(value.view().type_name()),
+            Self::Value(value) => Some(value.type_name()),
             Self::Call(..) => Some("N"),
         }
     }

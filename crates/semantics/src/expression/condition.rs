@@ -26,7 +26,7 @@ pub enum ConditionKind {
 }
 
 impl ConditionKind {
-    const fn parameter(self) -> &'static str {
+    pub(super) const fn parameter(self) -> &'static str {
         match self {
             Self::Condition => "ConditionExpression",
             Self::Filter => "FilterExpression",
@@ -369,6 +369,15 @@ fn parse(text: &str, kind: ConditionKind, placeholders: &mut Placeholders<'_>) -
     {
         return Ok(Condition { root: bind::condition(raw, placeholders)? });
     }
+    parse_anew(text, kind, placeholders)
+}
+
+/// Parses a condition of which no tree is kept.
+pub(super) fn parse_anew(
+    text: &str,
+    kind: ConditionKind,
+    placeholders: &mut Placeholders<'_>,
+) -> Result<Condition, Fault> {
     check_size(text, if kind == ConditionKind::Key { SizeText::Plain } else { SizeText::WithSize })?;
     let raw = parser::condition(text)?;
     checks::check_condition(&raw)?;

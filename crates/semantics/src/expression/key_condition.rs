@@ -2,12 +2,15 @@
 //!
 //! It does not know the key: the attributes are compared with the key when a Query is bound to its index.
 
-use super::condition::{Condition, ConditionKind, Expr, Operand, parse_condition};
+use super::bind;
+use super::condition::{self, Condition, ConditionKind, Expr, Operand, parse_condition};
 use super::fault::Fault;
+use super::kept::{self, Language, Tree};
 use super::lexer::Comparator;
 use super::path::DocumentPath;
 use super::placeholders::Placeholders;
 use super::print::{CanonicalText, Printer};
+use super::syntax::{RawCondition, RawOperand, RawPath, RawStep};
 use crate::error::Error;
 use crate::messages::expression as messages;
 use crate::value::AttributeValue;
@@ -60,6 +63,9 @@ pub struct KeyClause {
     pub predicate: KeyPredicate,
 }
 
+/// Clauses that most key conditions have at most: one of each part of a key.
+const CLAUSES_USUAL: usize = 2;
+
 /// The clauses of a key condition in the order written, no attribute twice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyCondition {
@@ -67,13 +73,31 @@ pub struct KeyCondition {
     pub clauses: Vec<KeyClause>,
 }
 
+/// A `KeyConditionExpression` whose placeholders are bound.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ParsedKey {
+    /// A usual one, which keeps to the rules of key conditions.
+    Usual(KeyCondition),
+    /// Any other. [`KeyCondition::from_condition`] checks the rules.
+    Other(Condition),
+}
+
 impl KeyCondition {
+    /// The key condition of a tree that compares attributes with strings, numbers or binary values, each
+    /// attribute once. `None` for any other, and where something is not defined: placeholders that were
+    /// looked up until then are those that the binding of the tree looks up too.
+    pub(super) fn usual(raw: &RawCondition<'_>, placeholders: &mut Placeholders<'_>) -> Option<Self> {
+        let mut clauses = Vec::with_capacity(CLAUSES_USUAL);
+        collect_usual(raw, placeholders, &mut clauses)?;
+        Some(Self { clauses })
+    }
+
     /// Checks the rules of a `KeyConditionExpression` that other conditions do not have. This is a step of
     /// its own because the service reports their faults after those of all other expressions and of unused
     /// placeholders.
-    pub fn from_condition(condition: &Condition) -> Result<Self, Error> {
-        let mut clauses = Vec::new();
-        collect(&condition.root, &mut clauses).map_err(Fault::without_parameter)?;
+    pub fn from_condition(condition: Condition) -> Result<Self, Error> {
+        let mut clauses = Vec::with_capacity(CLAUSES_USUAL);
+        collect(condition.root, &mut clauses).map_err(Fault::without_parameter)?;
         assert!(!clauses.is_empty(), "a key condition has a clause");
         Ok(Self { clauses })
     }
@@ -129,17 +153,74 @@ impl std::fmt::Display for KeyCondition {
 }
 
 /// Parses a `KeyConditionExpression`, binds its placeholders and checks the rules of key conditions. A
-/// request with further expressions calls [`parse_condition`] and [`KeyCondition::from_condition`]
-/// separately.
+/// request with further expressions calls [`parse_key`] and [`KeyCondition::from_condition`] separately.
 pub fn parse_key_condition(text: &str, placeholders: &mut Placeholders<'_>) -> Result<KeyCondition, Error> {
-    KeyCondition::from_condition(&parse_condition(text, ConditionKind::Key, placeholders)?)
+    KeyCondition::from_condition(parse_condition(text, ConditionKind::Key, placeholders)?)
 }
 
-fn collect(expr: &Expr, clauses: &mut Vec<KeyClause>) -> Result<(), Fault> {
+/// Parses a `KeyConditionExpression` and binds its placeholders.
+pub fn parse_key(text: &str, placeholders: &mut Placeholders<'_>) -> Result<ParsedKey, Error> {
+    parse(text, placeholders).map_err(|fault| fault.in_parameter(ConditionKind::Key.parameter()))
+}
+
+fn parse(text: &str, placeholders: &mut Placeholders<'_>) -> Result<ParsedKey, Fault> {
+    if let Some(tree) = kept::find(Language::Condition, text)
+        && let Tree::Condition(raw) = &*tree
+    {
+        return Ok(match KeyCondition::usual(raw, placeholders) {
+            Some(usual) => ParsedKey::Usual(usual),
+            None => ParsedKey::Other(Condition { root: bind::condition(raw, placeholders)? }),
+        });
+    }
+    condition::parse_anew(text, ConditionKind::Key, placeholders).map(ParsedKey::Other)
+}
+
+fn collect_usual(
+    raw: &RawCondition<'_>,
+    placeholders: &mut Placeholders<'_>,
+    clauses: &mut Vec<KeyClause>,
+) -> Option<()> {
+    match raw {
+        RawCondition::And(left, right) => {
+            collect_usual(left, placeholders, clauses)?;
+            collect_usual(right, placeholders, clauses)
+        }
+        RawCondition::Compare {
+            comparator,
+            left: RawOperand::Path(path),
+            right: RawOperand::Value(value),
+        } => {
+            let attribute = top_level(path, placeholders)?;
+            let value = placeholders.value(value).ok()?;
+            let is_usual =
+                matches!(value, AttributeValue::S(_) | AttributeValue::N(_) | AttributeValue::B(_))
+                    && clauses.iter().all(|clause| clause.attribute != attribute);
+            if !is_usual {
+                return None;
+            }
+            let predicate = comparison(*comparator, value.clone()).ok()?;
+            clauses.push(KeyClause { attribute: attribute.to_owned(), predicate });
+            Some(())
+        }
+        _ => None,
+    }
+}
+
+/// The attribute of a path that goes no further.
+fn top_level<'p, 'r: 'p>(path: &'p RawPath<'_>, placeholders: &mut Placeholders<'r>) -> Option<&'p str> {
+    match &path.first {
+        _ if !path.rest.is_empty() => None,
+        RawStep::Name(name) => Some(name),
+        RawStep::Placeholder(placeholder) => placeholders.name(placeholder).ok(),
+        RawStep::Index(_) => None,
+    }
+}
+
+fn collect(expr: Expr, clauses: &mut Vec<KeyClause>) -> Result<(), Fault> {
     match expr {
         Expr::And(left, right) => {
-            collect(left, clauses)?;
-            collect(right, clauses)
+            collect(*left, clauses)?;
+            collect(*right, clauses)
         }
         Expr::Or(..) => Err(Fault::new(messages::key_operator("OR"))),
         Expr::Not(_) => Err(Fault::new(messages::key_operator("NOT"))),
@@ -152,22 +233,23 @@ fn collect(expr: &Expr, clauses: &mut Vec<KeyClause>) -> Result<(), Fault> {
             Err(Fault::new(messages::key_operator(Comparator::Ne.symbol())))
         }
         Expr::Compare { comparator, left, right } => {
-            let key = key_path(&[left, right])?;
-            let (comparator, value) = match (left, right) {
-                (Operand::Path(_), value) => (*comparator, value),
-                (value, _) => (mirrored(*comparator), value),
+            check_key_path(&[&left, &right])?;
+            let (comparator, key, value) = match (left, right) {
+                (Operand::Path(key), value) => (comparator, key, value),
+                (value, Operand::Path(key)) => (mirrored(comparator), key, value),
+                _ => return Err(Fault::new(messages::key_no_attribute())),
             };
-            push(clauses, key, comparison(comparator, literal(value)?)?)
+            push(clauses, key, comparison(comparator, literal(&value)?)?)
         }
         Expr::Between { subject, lower, upper } => {
-            require_first(subject, "BETWEEN")?;
-            let key = key_path(&[subject, lower, upper])?;
-            push(clauses, key, KeyPredicate::Between(literal(lower)?, literal(upper)?))
+            require_first(&subject, "BETWEEN")?;
+            check_key_path(&[&subject, &lower, &upper])?;
+            push(clauses, path(subject)?, KeyPredicate::Between(literal(&lower)?, literal(&upper)?))
         }
         Expr::BeginsWith(subject, prefix) => {
-            require_first(subject, "begins_with")?;
-            let key = key_path(&[subject, prefix])?;
-            push(clauses, key, KeyPredicate::BeginsWith(literal(prefix)?))
+            require_first(&subject, "begins_with")?;
+            check_key_path(&[&subject, &prefix])?;
+            push(clauses, path(subject)?, KeyPredicate::BeginsWith(literal(&prefix)?))
         }
     }
 }
@@ -179,21 +261,28 @@ fn require_first(subject: &Operand, operator: &str) -> Result<(), Fault> {
     }
 }
 
-/// The only attribute among the operands. Operands are checked in the order written.
-fn key_path<'o>(operands: &[&'o Operand]) -> Result<&'o DocumentPath, Fault> {
-    let mut key = None;
+/// Checks that there is one attribute among the operands. Operands are checked in the order written.
+fn check_key_path(operands: &[&Operand]) -> Result<(), Fault> {
+    let mut has_key = false;
     for operand in operands {
         match operand {
             Operand::Size(_) => return Err(Fault::new(messages::key_nested_operation())),
             Operand::Value(_) => {}
-            Operand::Path(_) if key.is_some() => return Err(Fault::new(messages::key_several_attributes())),
+            Operand::Path(_) if has_key => return Err(Fault::new(messages::key_several_attributes())),
             Operand::Path(path) if path.is_nested() => {
                 return Err(Fault::new(messages::key_nested_attribute()));
             }
-            Operand::Path(path) => key = Some(path),
+            Operand::Path(_) => has_key = true,
         }
     }
-    key.ok_or_else(|| Fault::new(messages::key_no_attribute()))
+    if has_key { Ok(()) } else { Err(Fault::new(messages::key_no_attribute())) }
+}
+
+fn path(operand: Operand) -> Result<DocumentPath, Fault> {
+    match operand {
+        Operand::Path(path) => Ok(path),
+        Operand::Value(_) | Operand::Size(_) => Err(Fault::new(messages::key_no_attribute())),
+    }
 }
 
 fn literal(operand: &Operand) -> Result<AttributeValue, Fault> {
@@ -226,10 +315,10 @@ fn comparison(comparator: Comparator, value: AttributeValue) -> Result<KeyPredic
     })
 }
 
-fn push(clauses: &mut Vec<KeyClause>, key: &DocumentPath, predicate: KeyPredicate) -> Result<(), Fault> {
+fn push(clauses: &mut Vec<KeyClause>, key: DocumentPath, predicate: KeyPredicate) -> Result<(), Fault> {
     if clauses.iter().any(|clause| clause.attribute == key.attribute) {
         return Err(Fault::new(messages::key_repeated()));
     }
-    clauses.push(KeyClause { attribute: key.attribute.clone(), predicate });
+    clauses.push(KeyClause { attribute: key.attribute, predicate });
     Ok(())
 }

@@ -35,7 +35,7 @@ pub use apply::Updated;
 pub use condition::{Condition, ConditionKind, parse_condition, read_condition};
 pub(crate) use condition::{Expr, Operand};
 pub use kept::{KeptExpressions, kept_expressions};
-pub use key_condition::{KeyClause, KeyCondition, KeyPredicate, parse_key_condition};
+pub use key_condition::{KeyClause, KeyCondition, KeyPredicate, ParsedKey, parse_key, parse_key_condition};
 pub use lexer::Comparator;
 pub use path::{DocumentPath, PathStep};
 pub use placeholders::Placeholders;

@@ -3,7 +3,7 @@
 //!
 //! It does not know expressions: it only records which placeholders they looked up.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 use std::sync::Arc;
 
 use super::fault::Fault;
@@ -26,13 +26,22 @@ struct Entry<'r, T> {
     used: bool,
 }
 
-/// A value of the request. An expression may use it hundreds of times, so its copies are made once and
-/// shared.
+/// A value of the request. An expression may use it hundreds of times, so its copies are shared.
 #[derive(Debug)]
 struct SharedValue<'r> {
     plain: &'r AttributeValue,
     copy: OnceCell<Arc<AttributeValue>>,
-    encoded: OnceCell<EncodedValue>,
+    encoded: RefCell<Encoded>,
+}
+
+/// The stored form of a value. Most values are used once: that use gets a copy of its own, and only a second
+/// one takes the count of those who share it.
+#[derive(Debug, Default)]
+enum Encoded {
+    #[default]
+    Unused,
+    UsedOnce,
+    Shared(EncodedValue),
 }
 
 /// A request's placeholders, and which of them its expressions have used. Invariant: both lists are sorted.
@@ -76,7 +85,16 @@ impl<'r> Placeholders<'r> {
     /// The value of a `:placeholder` in its stored form, which all uses share.
     pub(super) fn encoded_value(&mut self, placeholder: &str) -> Result<EncodedValue, Fault> {
         let value = self.shared(placeholder)?;
-        Ok(value.encoded.get_or_init(|| EncodedValue::encode(value.plain)).clone())
+        let (encoded, next) = match value.encoded.take() {
+            Encoded::Unused => (EncodedValue::encode(value.plain), Encoded::UsedOnce),
+            Encoded::UsedOnce => {
+                let shared = EncodedValue::encode(value.plain);
+                (shared.clone(), Encoded::Shared(shared))
+            }
+            Encoded::Shared(shared) => (shared.clone(), Encoded::Shared(shared)),
+        };
+        value.encoded.replace(next);
+        Ok(encoded)
     }
 
     fn shared(&mut self, placeholder: &str) -> Result<&SharedValue<'r>, Fault> {
@@ -94,7 +112,8 @@ fn check_names(names: &[(String, String)]) -> Result<Vec<Entry<'_, &str>>, Strin
     if names.is_empty() {
         return Err(messages::names_empty().to_owned());
     }
-    let entries = names.iter().map(|(placeholder, name)| {
+    let mut entries = Vec::with_capacity(names.len());
+    for (placeholder, name) in names {
         if placeholder.len() > PLACEHOLDER_BYTES_MAX {
             return Err(messages::name_placeholder_too_long(placeholder.len()));
         }
@@ -107,9 +126,9 @@ fn check_names(names: &[(String, String)]) -> Result<Vec<Entry<'_, &str>>, Strin
         if name.len() > ATTRIBUTE_NAME_BYTES_MAX {
             return Err(messages::name_too_large(placeholder));
         }
-        Ok(Entry { placeholder, stands_for: name.as_str(), used: false })
-    });
-    entries.collect()
+        entries.push(Entry { placeholder: placeholder.as_str(), stands_for: name.as_str(), used: false });
+    }
+    Ok(entries)
 }
 
 /// All keys are checked before any value.
@@ -128,24 +147,23 @@ fn check_values(
             return Err(messages::placeholder_syntax(VALUES, placeholder));
         }
     }
-    let entry = |placeholder, plain| {
-        let stands_for = SharedValue { plain, copy: OnceCell::new(), encoded: OnceCell::new() };
-        Entry { placeholder, stands_for, used: false }
-    };
-    let entries = values.iter().map(|(placeholder, value)| match value {
-        Ok(value) => Ok(entry(placeholder.as_str(), value)),
-        Err(ValueFault::TooDeepByOne(value)) if wording == Wording::Legacy => {
-            Ok(entry(placeholder.as_str(), &**value))
-        }
-        Err(fault) => {
-            let text = crate::messages::value::fault(fault, wording);
-            Err(match wording {
-                Wording::Present => text,
-                Wording::Legacy => messages::value_invalid(&text, placeholder),
-            })
-        }
-    });
-    entries.collect()
+    let mut entries = Vec::with_capacity(values.len());
+    for (placeholder, value) in values {
+        let plain = match value {
+            Ok(value) => value,
+            Err(ValueFault::TooDeepByOne(value)) if wording == Wording::Legacy => &**value,
+            Err(fault) => {
+                let text = crate::messages::value::fault(fault, wording);
+                return Err(match wording {
+                    Wording::Present => text,
+                    Wording::Legacy => messages::value_invalid(&text, placeholder),
+                });
+            }
+        };
+        let stands_for = SharedValue { plain, copy: OnceCell::new(), encoded: RefCell::default() };
+        entries.push(Entry { placeholder: placeholder.as_str(), stands_for, used: false });
+    }
+    Ok(entries)
 }
 
 fn sorted<T>(mut entries: Vec<Entry<'_, T>>) -> Vec<Entry<'_, T>> {

@@ -367,14 +367,6 @@ pub fn too_many_class_changes(region: &str) -> String {
     )
 }
 
-/// A setting of a member that another server owns. No text of the service: it has no servers.
-pub fn on_another_server(region: &str) -> String {
-    format!(
-        "Region {region} is owned by another Keywright server. A replica there is created without settings of its \
-         own, and changed by requests to that server."
-    )
-}
-
 /// A table that another server does not take, or that must not be sent to it.
 pub fn not_among_tables(table: &str, region: &str) -> String {
     format!(
@@ -383,22 +375,52 @@ pub fn not_among_tables(table: &str, region: &str) -> String {
     )
 }
 
-/// A member cannot be made or removed now.
-pub fn peer_unreachable(region: &str, cause: &str) -> String {
-    format!("The Keywright server of region {region} cannot be asked: {cause}. Nothing was changed.")
-}
-
-/// A member of a group whose members are on several servers cannot leave with its data.
-pub fn disassociated_from_server(table: &str, region: &str) -> String {
+/// The source of a replica in another account is on another server.
+pub fn source_on_another_server(region: &str) -> String {
     format!(
-        "Table {table} has a replica in region {region}, which another Keywright server owns: it cannot be \
-         disassociated. Delete replicas instead."
+        "Region {region} is owned by another Keywright server: GlobalTableSourceArn must name a table of this one. \
+         Add a replica there by UpdateTable with ReplicaUpdates at its server."
     )
 }
 
-/// A replica on another server with a key of the account's own.
-pub const REMOTE_KEY: &str = "A table that is encrypted with a customer managed key cannot have replicas on other \
-                              Keywright servers.";
+/// A table of an account that the key of the peer is not of.
+pub fn not_of_account(table: &str, region: &str, account: &str) -> String {
+    format!(
+        "Table {table} cannot have a replica in region {region}: the key of its peer is one for account {account}. \
+         Tables of another account need a server of their own."
+    )
+}
+
+/// A member cannot be made or removed now.
+pub fn peer_unreachable(region: &str, cause: &str) -> String {
+    format!("{}. Nothing was changed.", peer_unasked(region, cause))
+}
+
+/// Another server was to say something, and does not.
+pub fn peer_unasked(region: &str, cause: &str) -> String {
+    format!("The Keywright server of region {region} cannot be asked: {cause}")
+}
+
+/// A refusal of the server of a region, which says what it sees from there.
+pub fn at_server(text: &str, region: &str) -> String {
+    format!("{text} (At the Keywright server of {region}.)")
+}
+
+/// The server of a region does not know another region of a group as one of another server.
+pub fn no_peer_there(server: &str, region: &str, has_other_key: bool) -> String {
+    if has_other_key {
+        return format!(
+            "The [[peer]] for region {region} that the server of {server} has names another key than the one that \
+             signs the requests of region {region}."
+        );
+    }
+    format!("The server of {server} has no [[peer]] for region {region}: add it there, and start it again.")
+}
+
+/// A remote member whose server the settings do not name any more.
+pub fn no_peer_here(region: &str) -> String {
+    format!("no [[peer]] names the server of region {region}")
+}
 
 /// A member of a group is in a region that the joining server does not know.
 pub fn unknown_peer(region: &str) -> String {
@@ -408,6 +430,9 @@ pub fn unknown_peer(region: &str) -> String {
 /// The settings of a table come from a release that is not understood.
 pub const UNKNOWN_SETTINGS: &str =
     "The settings of the table are of a release that this server does not know.";
+
+/// A comparison that another server asks for cannot be one of this table.
+pub const UNKNOWN_COMPARISON: &str = "The comparison is none of the table's rows.";
 
 /// A server speaks for a region that its key does not stand for.
 pub fn not_of_peer(region: &str) -> String {

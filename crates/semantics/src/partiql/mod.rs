@@ -170,7 +170,7 @@ impl Statement {
             Self::Update { .. } => (Action::PartiqlUpdate, None),
             Self::Delete { .. } => (Action::PartiqlDelete, None),
         };
-        Touch { action, resource: Resource::of_table(&self.table().as_given, index) }
+        Touch { action, resource: Resource::of_table(self.table().as_given(), index) }
     }
 }
 

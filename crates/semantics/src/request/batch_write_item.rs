@@ -9,7 +9,8 @@ use super::table_ref::TableRef;
 use crate::error::Error;
 use crate::limits::BATCH_WRITES_MAX;
 use crate::messages::{Wording, item as messages, value as value_messages};
-use crate::value::{Item, ValueFault};
+use crate::name_map;
+use crate::value::{AttributeValue, Item, ValueFault};
 
 const OPERATION: &str = "BatchWriteItem";
 
@@ -33,32 +34,78 @@ pub struct BatchWriteTable {
     pub orders: Vec<AttributeOrder>,
 }
 
-/// The order in which a client wrote the attributes of an item or key: for each of them, its place by name.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct AttributeOrder(Vec<usize>);
+/// The order in which a client wrote the attributes of an item or key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AttributeOrder(Ranks);
+
+/// For each attribute, as the client wrote them, its place by name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Ranks {
+    /// Of at most [`FEW_ATTRIBUTES`], four bits each, the first attribute lowest: most items take no
+    /// allocation.
+    Few(u64),
+    Many(Vec<usize>),
+}
+
+/// Attributes whose places fit in a word.
+const FEW_ATTRIBUTES: usize = 16;
+/// Bits of a place among so many.
+const RANK_BITS: usize = 4;
+
+const _: () = assert!(FEW_ATTRIBUTES == 1 << RANK_BITS, "a place fits its bits");
+const _: () = assert!(FEW_ATTRIBUTES * RANK_BITS == 64, "all places fit a word");
 
 impl AttributeOrder {
-    fn of(part: &AttributeMapPart) -> Self {
-        let mut by_name: Vec<usize> = (0..part.len()).collect();
-        by_name.sort_unstable_by_key(|place| part.get(*place).map(|(name, _)| name.as_str()));
-        let mut places = vec![0; part.len()];
-        for (rank, place) in by_name.into_iter().enumerate() {
-            if let Some(slot) = places.get_mut(place) {
-                *slot = rank;
-            }
+    /// Sorts the attributes by name.
+    fn sorting(attributes: &mut [(String, AttributeValue)]) -> Self {
+        if attributes.len() > FEW_ATTRIBUTES {
+            return Self(Ranks::Many(sort_many(attributes)));
         }
-        Self(places)
+        let mut written: [u8; FEW_ATTRIBUTES] = std::array::from_fn(|place| u8::try_from(place).unwrap_or(0));
+        name_map::sort_few(attributes, |place| written.swap(place - 1, place));
+        let ranks = (0_u64..).zip(written).take(attributes.len());
+        Self(Ranks::Few(
+            ranks.fold(0, |ranks, (rank, written)| ranks | (rank << (RANK_BITS * usize::from(written)))),
+        ))
     }
 
     /// The attributes as the client wrote them.
     fn part(&self, item: &Item) -> AttributeMapPart {
         let by_name: Vec<_> = item.iter().collect();
-        let written = self.0.iter().filter_map(|rank| by_name.get(*rank));
-        let part: AttributeMapPart =
-            written.map(|(name, value)| ((*name).clone(), Ok((*value).clone()))).collect();
+        let attribute =
+            |rank: usize| by_name.get(rank).map(|(name, value)| ((*name).clone(), Ok((*value).clone())));
+        let part: AttributeMapPart = match &self.0 {
+            Ranks::Few(ranks) => (0..by_name.len())
+                .filter_map(|written| {
+                    attribute(usize::try_from((ranks >> (RANK_BITS * written)) & 0xF).ok()?)
+                })
+                .collect(),
+            Ranks::Many(ranks) => ranks.iter().filter_map(|rank| attribute(*rank)).collect(),
+        };
         assert_eq!(part.len(), item.len(), "each attribute has its place");
         part
     }
+}
+
+/// Sorts attributes by name; returns for each, as they stood, its place.
+fn sort_many(attributes: &mut [(String, AttributeValue)]) -> Vec<usize> {
+    let mut by_name: Vec<usize> = (0..attributes.len()).collect();
+    by_name.sort_by_key(|place| attributes.get(*place).map(|(name, _)| name.as_str()));
+    let mut ranks = vec![0; attributes.len()];
+    for (rank, place) in by_name.into_iter().enumerate() {
+        if let Some(slot) = ranks.get_mut(place) {
+            *slot = rank;
+        }
+    }
+    attributes.sort_by(|(one, _), (other, _)| name_map::order_of(one, other));
+    ranks
+}
+
+/// The order of the attributes, and the item of them.
+fn ordered(part: AttributeMapPart) -> Result<(AttributeOrder, Item), Error> {
+    let mut attributes = checks::attributes(part, Wording::Legacy)?;
+    let order = AttributeOrder::sorting(&mut attributes);
+    Ok((order, attributes.into_iter().collect()))
 }
 
 /// A BatchWriteItem validated as far as that is possible without the tables.
@@ -104,10 +151,14 @@ impl BatchWriteTable {
         let (mut writes, mut orders) = (Vec::with_capacity(parts.len()), Vec::with_capacity(parts.len()));
         for part in parts {
             let (order, write) = match (part.put_request, part.delete_request) {
-                (Some(put), _) => (AttributeOrder::of(&put.item), validate_put(put.item)?),
+                (Some(put), _) => {
+                    let (order, item) = ordered(put.item)?;
+                    checks::check_item_size(&item)?;
+                    (order, BatchWrite::Put(item))
+                }
                 (None, Some(delete)) => {
-                    let order = AttributeOrder::of(&delete.key);
-                    (order, BatchWrite::Delete(checks::item(delete.key, Wording::Legacy)?))
+                    let (order, key) = ordered(delete.key)?;
+                    (order, BatchWrite::Delete(key))
                 }
                 (None, None) => continue,
             };
@@ -134,12 +185,6 @@ impl BatchWriteTable {
     }
 }
 
-fn validate_put(part: AttributeMapPart) -> Result<BatchWrite, Error> {
-    let item = checks::item(part, Wording::Legacy)?;
-    checks::check_item_size(&item)?;
-    Ok(BatchWrite::Put(item))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -149,7 +194,10 @@ mod tests {
         let part = |names: &[&str]| -> AttributeMapPart {
             names.iter().map(|name| ((*name).to_owned(), Ok((*name).into()))).collect()
         };
-        for names in [&["b", "a", "d", "c"][..], &["a", "b"], &["z"], &["c", "b", "a"]] {
+        let many: Vec<String> = (0..40).map(|number| format!("{}", number * 23 % 40)).collect();
+        let many: Vec<&str> = many.iter().map(String::as_str).collect();
+        let lists = [&["b", "a", "d", "c"][..], &["a", "b"], &["z"], &["c", "b", "a"], &many[..]];
+        for names in lists.into_iter().chain((1..40).map(|count| &many[..count])) {
             let put = PutRequestParts { item: part(names) };
             let put = WriteRequestParts { put_request: Some(put), delete_request: None };
             let delete = DeleteRequestParts { key: part(names) };

@@ -15,7 +15,7 @@ use crate::expression::{parse_condition, parse_projection};
 use crate::limits::{ATTRIBUTE_NAME_BYTES_MAX, ITEM_BYTES_MAX};
 use crate::messages::{Wording, data_plane, item as messages, shape, value as value_messages};
 use crate::size::item_bytes;
-use crate::value::{Item, ValueFault};
+use crate::value::{AttributeValue, Item, ValueFault};
 
 /// A request member of the legacy dialect or of the expressions, and whether the request has it.
 #[derive(Clone, Copy, Debug)]
@@ -112,13 +112,20 @@ pub(super) fn enveloped(error: Error, wording: Wording) -> Error {
 
 /// An item or a key. Names are checked before values; the first fault is the error.
 pub(super) fn item(part: AttributeMapPart, wording: Wording) -> Result<Item, Error> {
+    attributes(part, wording).map(Item::from_iter)
+}
+
+/// The attributes of an item or a key, as the client wrote them.
+pub(super) fn attributes(
+    part: AttributeMapPart,
+    wording: Wording,
+) -> Result<Vec<(String, AttributeValue)>, Error> {
     check_names(&part)?;
-    // Inserted one by one: `collect` would first make a list and sort it.
-    let mut item = Item::new();
-    for (name, value) in part {
-        item.insert(name, value.map_err(|fault| value_error(&fault, wording))?);
-    }
-    Ok(item)
+    let values = part.into_iter().map(|(name, value)| match value {
+        Ok(value) => Ok((name, value)),
+        Err(fault) => Err(value_error(&fault, wording)),
+    });
+    values.collect()
 }
 
 /// Checks the size of a whole item. Older recordings of PutItem and BatchWriteItem show that it precedes the
@@ -133,11 +140,12 @@ pub(super) fn check_item_size(item: &Item) -> Result<(), Error> {
 /// Like [`item`], for parts that are kept to be returned to the client.
 pub(super) fn item_ref(part: &AttributeMapPart, wording: Wording) -> Result<Item, Error> {
     check_names(part)?;
-    let values = part.iter().map(|(name, value)| match value {
-        Ok(value) => Ok((name.clone(), value.clone())),
-        Err(fault) => Err(value_error(fault, wording)),
-    });
-    values.collect()
+    let mut attributes = Vec::with_capacity(part.len());
+    for (name, value) in part {
+        let value = value.as_ref().map_err(|fault| value_error(fault, wording))?;
+        attributes.push((name.clone(), value.clone()));
+    }
+    Ok(attributes.into_iter().collect())
 }
 
 fn check_names(part: &AttributeMapPart) -> Result<(), Error> {
@@ -264,9 +272,10 @@ pub(super) fn projection(
 
 /// The legacy `AttributesToGet` names each attribute once.
 pub(super) fn check_attributes_to_get(names: Option<&Vec<String>>) -> Result<(), Error> {
-    names.into_iter().flatten().try_for_each(|name| check_name(name))?;
+    let Some(names) = names else { return Ok(()) };
+    names.iter().try_for_each(|name| check_name(name))?;
     let mut seen = std::collections::BTreeSet::new();
-    let repeated = names.into_iter().flatten().find(|name| !seen.insert(name.as_str()));
+    let repeated = names.iter().find(|name| !seen.insert(name.as_str()));
     repeated.map_or(Ok(()), |name| Err(Error::validation(messages::attribute_repeated(name))))
 }
 

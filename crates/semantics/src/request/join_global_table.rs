@@ -43,8 +43,9 @@ impl JoinGlobalTable {
         if has_settings(&parts) {
             return Err(refused(global::SCHEMA_OF_SOURCE));
         }
-        let TableRef { name, arn_scope, .. } = TableRef::parse(&source_arn)?;
-        let source = arn_scope.ok_or_else(|| refused(global::SOURCE_IS_NO_ARN))?;
+        let table = TableRef::parse(&source_arn)?;
+        let source = table.arn_scope().ok_or_else(|| refused(global::SOURCE_IS_NO_ARN))?.clone();
+        let name = table.name;
         if name != parts.table_name {
             return Err(refused(&global::source_of_other_name(&parts.table_name, &name)));
         }

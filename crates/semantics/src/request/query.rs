@@ -8,7 +8,7 @@ use super::parts::{QueryParts, ReturnConsumedCapacity};
 use super::table_ref::TableRef;
 use crate::error::Error;
 use crate::expression::{
-    Condition, ConditionKind, KeyCondition, Placeholders, Projection, legacy, parse_condition,
+    Condition, ConditionKind, KeyCondition, ParsedKey, Placeholders, Projection, legacy, parse_key,
 };
 use crate::messages::{Wording, item as messages, shape};
 use crate::value::Item;
@@ -74,8 +74,7 @@ impl Query {
             Wording::Present,
         )?;
         let text = parts.key_condition_expression.as_deref();
-        let key_condition =
-            text.map(|text| parse_condition(text, ConditionKind::Key, &mut placeholders)).transpose()?;
+        let key_condition = text.map(|text| parse_key(text, &mut placeholders)).transpose()?;
         let text = parts.filter_expression.as_ref();
         let filter = checks::condition(text, ConditionKind::Filter, &mut placeholders)?;
         let projection = checks::projection(
@@ -86,7 +85,8 @@ impl Query {
         placeholders.finish()?;
         // Observed: the rules of key conditions are checked after the faults of all other expressions.
         let key_condition = match key_condition {
-            Some(condition) => KeyCondition::from_condition(&condition)?,
+            Some(ParsedKey::Usual(condition)) => condition,
+            Some(ParsedKey::Other(condition)) => KeyCondition::from_condition(condition)?,
             None => legacy::key_conditions(&parts.key_conditions.unwrap_or_default())?,
         };
         Ok(Self {

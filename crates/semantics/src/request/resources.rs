@@ -16,7 +16,7 @@ const fn one(operation: Operation, resource: Resource<'_>) -> Touches<'_> {
 }
 
 fn table(table: &TableRef) -> Resource<'_> {
-    Resource::Table(Cow::Borrowed(&table.as_given))
+    Resource::Table(Cow::Borrowed(table.as_given()))
 }
 
 fn backup(backup: &BackupArn) -> Resource<'_> {
@@ -28,12 +28,12 @@ fn transfer(transfer: &TransferArn) -> Resource<'_> {
 }
 
 fn indexed<'r>(table: &'r TableRef, index: Option<&'r String>) -> Resource<'r> {
-    Resource::of_table(&table.as_given, index)
+    Resource::of_table(table.as_given(), index)
 }
 
 /// The account, narrowed to a table if there is one.
 fn account(table: Option<&TableRef>) -> Resource<'_> {
-    Resource::Account { only: table.map(|table| Cow::Borrowed(table.as_given.as_str())) }
+    Resource::Account { only: table.map(|table| Cow::Borrowed(table.as_given())) }
 }
 
 fn all<'r>(touches: impl Iterator<Item = Touch<'r>>) -> Touches<'r> {

@@ -24,27 +24,47 @@ pub struct ArnScope {
 /// A table as a client names it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TableRef {
-    /// What the client wrote.
-    pub as_given: String,
     /// The name alone.
     pub name: String,
-    /// The region and account in the ARN; absent if the client wrote a name.
-    pub arn_scope: Option<ArnScope>,
+    /// Absent if the client wrote a name; boxed, as that is rare.
+    arn: Option<Box<TableArn>>,
+}
+
+/// The ARN that a client wrote, as a text and read.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct TableArn {
+    text: String,
+    scope: ArnScope,
 }
 
 impl TableRef {
+    /// The table of this name.
+    pub const fn named(name: String) -> Self {
+        Self { name, arn: None }
+    }
+
     /// Like [`Self::parse`], of a text that nobody else needs.
     pub fn of(as_given: String) -> Result<Self, Error> {
         if as_given.starts_with(ARN_START) {
             return Self::parse(&as_given);
         }
-        Ok(Self { name: as_given.clone(), as_given, arn_scope: None })
+        Ok(Self::named(as_given))
+    }
+
+    /// What the client wrote.
+    pub fn as_given(&self) -> &str {
+        self.arn.as_ref().map_or(&self.name, |arn| &arn.text)
+    }
+
+    /// The region and account in the ARN; absent if the client wrote a name.
+    pub fn arn_scope(&self) -> Option<&ArnScope> {
+        self.arn.as_ref().map(|arn| &arn.scope)
     }
 
     /// Parses an ARN; takes any other text as a name. The name's bounds are checked with the request's shape.
     pub fn parse(as_given: &str) -> Result<Self, Error> {
         if !as_given.starts_with(ARN_START) {
-            return Self::of(as_given.to_owned());
+            return Ok(Self::named(as_given.to_owned()));
         }
         let parts: Vec<&str> = as_given.splitn(6, ':').collect();
         let &[_, partition, service, region, account, resource] = parts.as_slice() else {
@@ -62,8 +82,8 @@ impl TableRef {
         if resource_type != RESOURCE_TYPE {
             return Err(Error::validation(table::wrong_arn_resource_type(as_given)));
         }
-        let arn_scope = Some(ArnScope { region: region.to_owned(), account: account.to_owned() });
-        Ok(Self { as_given: as_given.to_owned(), name: name.to_owned(), arn_scope })
+        let scope = ArnScope { region: region.to_owned(), account: account.to_owned() };
+        Ok(Self { name: name.to_owned(), arn: Some(Box::new(TableArn { text: as_given.to_owned(), scope })) })
     }
 }
 
@@ -79,12 +99,14 @@ mod tests {
 
     #[test]
     fn a_name_stays_a_name_and_an_arn_is_parsed() {
-        assert_eq!(TableRef::parse("Shop.v1").unwrap().arn_scope, None);
+        let name = TableRef::parse("Shop.v1").unwrap();
+        assert_eq!((name.name.as_str(), name.as_given(), name.arn_scope()), ("Shop.v1", "Shop.v1", None));
         let arn = TableRef::parse("arn:aws:dynamodb:eu-west-1:123456789012:table/Shop").unwrap();
         assert_eq!(arn.name, "Shop");
+        assert_eq!(arn.as_given(), "arn:aws:dynamodb:eu-west-1:123456789012:table/Shop");
         assert_eq!(
-            arn.arn_scope,
-            Some(ArnScope { region: "eu-west-1".to_owned(), account: "123456789012".to_owned() })
+            arn.arn_scope(),
+            Some(&ArnScope { region: "eu-west-1".to_owned(), account: "123456789012".to_owned() })
         );
     }
 

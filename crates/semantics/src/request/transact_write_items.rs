@@ -173,15 +173,15 @@ impl ActionParts {
     }
 
     /// Observed: within one action, faults of expressions precede those of the item or key.
-    fn validate(self, digest: Option<&mut Digest>) -> Result<TransactWrite, Error> {
-        let table = TableRef::parse(&self.table_name)?;
+    fn validate(mut self, digest: Option<&mut Digest>) -> Result<TransactWrite, Error> {
+        let table = TableRef::of(std::mem::take(&mut self.table_name))?;
         let mut placeholders = self.placeholders()?;
         let update = self.update.as_deref().map(|text| parse_update(text, &mut placeholders)).transpose()?;
         let text = self.condition.as_ref();
         let condition = checks::condition(text, ConditionKind::Condition, &mut placeholders)?;
         placeholders.finish()?;
         if let Some(digest) = digest {
-            self.add_to(digest);
+            self.add_to(digest, table.as_given());
         }
         assert!(self.kind != ActionKind::Check || condition.is_some(), "a check has a condition");
         assert_eq!(self.kind == ActionKind::Update, update.is_some(), "an update has an update expression");
@@ -205,14 +205,14 @@ impl ActionParts {
     }
 
     /// Adds everything that makes two actions the same to the hash.
-    fn add_to(&self, digest: &mut Digest) {
+    fn add_to(&self, digest: &mut Digest, table_name: &str) {
         digest.tag(match self.kind {
             ActionKind::Check => b'C',
             ActionKind::Put => b'P',
             ActionKind::Delete => b'D',
             ActionKind::Update => b'U',
         });
-        digest.text(&self.table_name);
+        digest.text(table_name);
         digest.values(&self.subject);
         digest.optional(self.update.as_ref(), |digest, text| digest.text(text));
         digest.optional(self.condition.as_ref(), |digest, text| digest.text(text));

@@ -164,7 +164,7 @@ fn a_backup_has_a_table_and_a_name() {
     let parts = CreateBackupParts { table_name: TABLE.to_owned(), backup_name: "b-1".to_owned() };
     let request = CreateBackup::validate(parts).expect("a well-formed request");
     assert_eq!((request.table.name.as_str(), request.name.as_str()), ("Shop", "b-1"));
-    assert_eq!(request.table.arn_scope, Some(caller()));
+    assert_eq!(request.table.arn_scope(), Some(&caller()));
 }
 
 #[rustfmt::skip]

@@ -84,7 +84,7 @@ fn some(text: &str) -> Option<String> {
 }
 
 fn not_a_number() -> ValuePart {
-    Err(ValueFault::Number { fault: NumberFault::NotNumeric, text: "abc".to_owned() })
+    Err(ValueFault::Number { fault: NumberFault::NotNumeric, text: "abc".into() })
 }
 
 /// `attribute EQ 'x'` of the legacy filters and key conditions.

@@ -16,8 +16,8 @@ pub(crate) struct Listing {
     pub(crate) member: &'static str,
     /// An element as lines for people.
     pub(crate) lines: fn(&Json) -> Vec<String>,
-    /// What is said to people if there are none.
-    pub(crate) none: &'static str,
+    /// What is said to people of an answer without any, for this region.
+    pub(crate) none: fn(&Json, &str) -> String,
 }
 
 impl Listing {
@@ -29,17 +29,18 @@ impl Listing {
         as_json: bool,
     ) -> Result<(), Failure> {
         let target = endpoint.target()?;
-        let found = block_on(async {
+        let (found, none) = block_on(async {
             let mut client = endpoint.connect(&target).await?;
             let found = client.call_again(self.call, &Json::Object(Vec::new())).await?;
-            let Some(table) = table else { return Ok(found) };
+            let none = (self.none)(&found, &client.region);
+            let Some(table) = table else { return Ok((found, none)) };
             let found = of_table(&found, self.member, table);
             if found.get(self.member).is_none_or(|own| own.elements().is_empty()) {
                 check_table(&mut client, table).await?;
             }
-            Ok(found)
+            Ok::<_, Failure>((found, none))
         })?;
-        print(&found, self.member, as_json, self.lines, self.none);
+        print(&found, self.member, as_json, self.lines, &none);
         Ok(())
     }
 }

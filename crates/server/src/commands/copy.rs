@@ -85,7 +85,7 @@ impl Side {
             }
             #[cfg(feature = "postgres")]
             StoreUrl::Postgres(url) => {
-                Ok(Backend::Postgres(Box::new(Postgres::new(&url, self.password.as_ref())?)))
+                Ok(Backend::Postgres(Box::new(Postgres::new(self.option, &url, self.password.as_ref())?)))
             }
             #[cfg(feature = "tikv")]
             StoreUrl::Tikv(url) => Ok(Backend::Tikv(Tikv::new(&url)?)),

@@ -12,8 +12,12 @@ use crate::process::foreign::inline;
 
 const NONE: &str =
     "There are no Kinesis destinations. EnableKinesisStreamingDestination makes one for a table.";
-const LISTING: Listing =
-    Listing { call: OwnCall { name: "Destinations", path: PATH }, member: "destinations", lines, none: NONE };
+const LISTING: Listing = Listing {
+    call: OwnCall { name: "Destinations", path: PATH },
+    member: "destinations",
+    lines,
+    none: |_, _| NONE.to_owned(),
+};
 
 /// List Kinesis destinations: what they have sent, how far they are behind, why changes wait
 ///

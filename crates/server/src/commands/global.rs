@@ -12,15 +12,17 @@ use crate::client::endpoint::{OwnCall, block_on};
 use crate::client::endpoint_arguments::EndpointArguments;
 use crate::client::listing::{self, Listing, counted};
 use crate::data::table::explained;
-use crate::http::global_tables::{CONFLICTS_OF, PATH};
+use crate::http::global_tables::{CONFLICTS_OF, ELSEWHERE, PATH};
+use crate::http::verifications::{CONSISTENCY, STRONG};
 use crate::process::failure::Failure;
 use crate::process::foreign::inline;
 use crate::process::timestamp;
 
 const CALL: OwnCall = OwnCall { name: "GlobalTables", path: PATH };
-const NO_TABLES: &str = "There are no tables with replicas. UpdateTable with ReplicaUpdates makes one.";
+/// The status of a replica of which there is nothing to say.
+const ACTIVE: &str = "ACTIVE";
 const NO_CONFLICTS: &str = "No change of this region has lost to a concurrent one since the server started.";
-const LISTING: Listing = Listing { call: CALL, member: "tables", lines: table, none: NO_TABLES };
+const LISTING: Listing = Listing { call: CALL, member: "tables", lines: table, none: no_tables };
 
 /// Show how the replicas of tables stand
 #[derive(Debug, Args)]
@@ -104,9 +106,20 @@ fn seconds(ms: u64) -> String {
     format!("{}.{:03} s", ms / 1_000, ms % 1_000)
 }
 
+/// Said of an answer without tables.
+fn no_tables(found: &Json, region: &str) -> String {
+    let elsewhere = found.get(ELSEWHERE).map(Json::elements).unwrap_or_default();
+    let regions: Vec<_> = elsewhere.iter().filter_map(Json::as_str).map(inline).collect();
+    let none = format!("There are no tables with replicas in {}.", inline(region));
+    match &*regions {
+        [] => format!("{none} UpdateTable with ReplicaUpdates makes one."),
+        regions => format!("{none} This server has some in {}: name one by --region.", regions.join(", ")),
+    }
+}
+
 /// A table as lines for people.
 fn table(table: &Json) -> Vec<String> {
-    if table.str_at("consistency") == Some("STRONG") {
+    if table.str_at(CONSISTENCY) == Some(STRONG) {
         return vec![strong(table)];
     }
     let conflicts = counted(number(table, "conflicts"), "lost change");
@@ -145,17 +158,28 @@ fn replica(replica: &Json) -> String {
         return format!("    to {region}: lost since {}: it has to rejoin", timestamp::of(at_ms));
     }
     let place = if replica.get("remote") == Some(&Json::Bool(true)) { " on another server" } else { "" };
+    let is_held = replica.get("held") == Some(&Json::Bool(true));
+    let held = if is_held { ", held back by the simulation" } else { "" };
+    let status = match replica.str_at("status").unwrap_or(ACTIVE) {
+        ACTIVE => String::new(),
+        _ => format!("{}, ", text(replica, "status")),
+    };
     let state = match (is_filling, number(replica, "backlog")) {
-        (true, _) => format!("is being filled{why}"),
-        (false, 0) => "has everything".to_owned(),
+        (true, _) => format!("{status}is being filled{why}"),
+        (false, 0) => format!("{status}has everything"),
         (false, backlog) => {
             let waits = seconds(number(replica, "waits"));
-            format!("lacks {}, the oldest for {waits}", counted(backlog, "change"))
+            format!("{status}lacks {}, the oldest for {waits}{held}", counted(backlog, "change"))
         }
     };
     let (sent, latency) = (number(replica, "sent"), seconds(number(replica, "latency")));
     let last = if sent == 0 { String::new() } else { format!("; {sent} sent, the last took {latency}") };
-    format!("    to {region}{place}: {state}{last}")
+    let ahead_ms = number(replica, "clock-ahead");
+    let clock = match ahead_ms {
+        0 => String::new(),
+        _ => format!("; ITS CLOCK IS AHEAD by {} at least", seconds(ahead_ms)),
+    };
+    format!("    to {region}{place}: {state}{last}{clock}")
 }
 
 /// The last verification as a line for people.
@@ -178,7 +202,9 @@ fn conflict(conflict: &Json) -> Vec<String> {
         let item = conflict.get(name).and_then(read_item);
         item.map(|read| inline(&write_plain(&read.item, &[]).compact()).into_owned())
     };
-    let lost = plain("item").unwrap_or_else(|| "a delete".to_owned());
+    let is_dropped = conflict.get("dropped") == Some(&Json::Bool(true));
+    let unlisted = if is_dropped { "an item that is kept no longer" } else { "a delete" };
+    let lost = plain("item").unwrap_or_else(|| unlisted.to_owned());
     vec![
         format!("{}  {}", timestamp::of(number(conflict, "at")), plain("key").unwrap_or_default()),
         format!("    won:  {}", version("winner")),
@@ -196,7 +222,9 @@ mod tests {
         let lines = shown(
             r#"{"table": "T", "region": "us-east-1", "conflicts": 1, "replicas": [
             {"region": "eu-west-1", "backlog": 2, "waits": 1500, "sent": 3, "latency": 12, "filling": false},
-            {"region": "eu-west-2", "backlog": 0, "sent": 0, "filling": false, "remote": true, "error": "no"},
+            {"region": "eu-west-2", "backlog": 0, "sent": 0, "filling": false, "remote": true, "error": "no",
+            "clock-ahead": 3600000, "status": "DELETING"},
+            {"region": "eu-west-4", "backlog": 1, "waits": 0, "sent": 0, "filling": false, "held": true},
             {"region": "eu-west-3", "backlog": 0, "sent": 0, "filling": true}]}"#,
         );
         assert_eq!(
@@ -204,11 +232,21 @@ mod tests {
             [
                 "T in us-east-1  1 lost change",
                 "    to eu-west-1: lacks 2 changes, the oldest for 1.500 s; 3 sent, the last took 0.012 s",
-                "    to eu-west-2 on another server: has everything",
+                "    to eu-west-2 on another server: DELETING, has everything; ITS CLOCK IS AHEAD by 3600.000 s \
+                 at least",
                 "        NOT REACHED: no",
+                "    to eu-west-4: lacks 1 change, the oldest for 0.000 s, held back by the simulation",
                 "    to eu-west-3: is being filled",
             ]
         );
+    }
+
+    #[test]
+    fn a_region_without_tables_names_those_that_have_some() {
+        let said = |text: &str| no_tables(&Json::parse(text).expect("JSON"), "us-east-1");
+        assert!(said(r#"{"tables": []}"#).contains("in us-east-1. UpdateTable"));
+        let said = said(r#"{"tables": [], "elsewhere": ["eu-west-1", "eu-west-2"]}"#);
+        assert!(said.ends_with("some in eu-west-1, eu-west-2: name one by --region."), "{said}");
     }
 
     #[test]
@@ -228,5 +266,6 @@ mod tests {
             "{lines:?}"
         );
         assert!(shown("null")[2].ends_with("a delete"));
+        assert!(shown(r#"null, "dropped": true"#)[2].ends_with("an item that is kept no longer"));
     }
 }

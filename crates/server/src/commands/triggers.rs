@@ -13,8 +13,12 @@ use crate::process::timestamp;
 
 const NONE: &str = "There are no triggers. A section [[trigger]] of the settings file has none until its table \
                     with a stream is there: the server's log says which wait.";
-const LISTING: Listing =
-    Listing { call: OwnCall { name: "Triggers", path: PATH }, member: "triggers", lines, none: NONE };
+const LISTING: Listing = Listing {
+    call: OwnCall { name: "Triggers", path: PATH },
+    member: "triggers",
+    lines,
+    none: |_, _| NONE.to_owned(),
+};
 
 /// List triggers: what they have delivered, how far they are behind, what failed last
 ///

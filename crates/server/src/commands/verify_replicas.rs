@@ -11,7 +11,7 @@ use crate::client::endpoint::{Client, OwnCall, Refusal, block_on};
 use crate::client::endpoint_arguments::EndpointArguments;
 use crate::client::listing::counted;
 use crate::data::table::explained;
-use crate::http::verifications::{SHOWS, request};
+use crate::http::verifications::{CONSISTENCY, SHOWS, STRONG, request};
 use crate::process::failure::Failure;
 use crate::process::foreign::inline;
 use crate::process::{output, timestamp};
@@ -63,7 +63,7 @@ pub(super) fn run(arguments: &VerifyArguments, call: OwnCall) -> Result<(), Fail
         }
         Some("undecided") => {
             let failure = Failure::new(
-                "not all items are compared: changes did not arrive in a minute, or a replica is lost",
+                "not all items are compared: changes did not arrive in a minute, or a replica is lost or not reached",
             );
             Err(failure.advising("look at `keywright global status`, and verify again later"))
         }
@@ -106,6 +106,16 @@ pub(super) fn lines(shown: &Json) -> Vec<String> {
     let mut lines = vec![format!("{} in {here}", text(shown, "table"))];
     let begun = timestamp::of(number(shown, "begun"));
     let elements = |name: &str| shown.get(name).map(Json::elements).unwrap_or_default();
+    if shown.str_at(CONSISTENCY) == Some(STRONG) {
+        let same = |one: &Json| {
+            format!(
+                "    {}: equal: the table is strongly consistent, and has one set of rows",
+                text(one, "region")
+            )
+        };
+        lines.extend(elements("replicas").iter().map(same));
+        return lines;
+    }
     lines.extend(elements("replicas").iter().map(|one| replica(one, &begun)));
     lines.extend(elements("differences").iter().flat_map(|one| difference(one, &here)));
     let listed = u64::try_from(elements("differences").len()).unwrap_or(u64::MAX);
@@ -125,11 +135,15 @@ fn replica(replica: &Json, begun: &str) -> String {
     if replica.get("lost") == Some(&Json::Bool(true)) {
         return format!("    {region}: lost, and not compared: it has to rejoin");
     }
+    if replica.str_at("unreached").is_some() {
+        return format!("    {region}: NOT COMPARED: {}", text(replica, "unreached"));
+    }
     let count = |name: &str| number(replica, name);
     let compared = format!("{}, {}", counted(count("items"), "item"), counted(count("deleted"), "deletion"));
     let mut found = Vec::new();
     if count("differences") > 0 {
-        found.push(format!("{} differ", counted(count("differences"), "item")));
+        let verb = if count("differences") == 1 { "differs" } else { "differ" };
+        found.push(format!("{} {verb}", counted(count("differences"), "item")));
     }
     if count("repaired") > 0 {
         found.push(format!("{} repaired", counted(count("repaired"), "item")));
@@ -177,6 +191,14 @@ mod tests {
         assert_eq!(shown.len(), 3, "{shown:?}");
         assert!(shown[1].starts_with(equal) && shown[1].ends_with(": 2 items, 1 deletion"), "{shown:?}");
         assert_eq!(shown[2], gone);
+    }
+
+    #[test]
+    fn a_strongly_consistent_table_is_equal_without_a_count() {
+        let shown = of(r#"{"table": "T", "region": "a", "begun": 0, "differences": [],
+            "consistency": "STRONG", "replicas": [{"region": "b", "items": 0}]}"#);
+        let same = "    b: equal: the table is strongly consistent, and has one set of rows";
+        assert_eq!(shown, ["T in a", same]);
     }
 
     #[test]

@@ -6,8 +6,7 @@
 use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
-use http_body_util::Full;
-use hyper::{Method, Response};
+use hyper::Method;
 use keywright_access::action::Own;
 use keywright_engine::{AccountId, Caller, Namespace, Principal, Region};
 use keywright_semantics::messages::transport;
@@ -19,11 +18,12 @@ use super::audit_notes::{Called, Notes, Peer, UNKNOWN, is_data, is_reading, tabl
 use super::context::RequestContext;
 use super::encryption;
 use super::request_trace::Trace;
-use super::response::{self, Answer, ResponsePrefs};
+use super::response::{Answer, Framed, RequestId, ResponsePrefs};
 use super::rights::Rights;
 use super::service::{Service, failure};
 use super::sessions::Holder;
 use crate::audit::{self, Identity, Order, Origin, Record, Resource};
+use crate::limits::COMPUTED_BYTES_AT_ONCE;
 
 /// Parameters of Application Auto Scaling and Lambda that are names.
 const NAMES: [&str; 7] = [
@@ -131,6 +131,17 @@ impl Service {
         Some(Box::new(notes))
     }
 
+    /// Frames a small answer to a request of which the audit log has no notes; the answer itself if it is
+    /// another one.
+    pub(super) fn framed_now(
+        answer: Answer,
+        prefs: ResponsePrefs<'_>,
+        trace: &Trace,
+    ) -> Result<Framed, Answer> {
+        let is_small = prefs.bytes_to_compress(&answer) <= COMPUTED_BYTES_AT_ONCE;
+        if trace.audit.is_none() && is_small { Ok(prefs.frame(answer)) } else { Err(answer) }
+    }
+
     /// Frames an answer, and records the request before it leaves. A change whose record is required and
     /// cannot be written is answered with an error.
     pub(super) async fn framed_and_recorded(
@@ -138,28 +149,38 @@ impl Service {
         answer: Answer,
         prefs: ResponsePrefs<'_>,
         trace: &Trace,
-    ) -> Response<Full<Bytes>> {
+    ) -> Framed {
         let may_be_recorded = |notes: &&Notes| {
             let is_refused = answer.shown().0 >= 400 || trace.denied.is_some();
             notes.signed.is_some() && (is_refused || is_usual(notes, trace))
         };
         let notes = trace.audit.as_deref().filter(may_be_recorded);
         let said = notes.map(|notes| Said::of(&answer, matches!(notes.called, Called::Identity(_))));
-        let response = self.offload(prefs.bytes_to_compress(&answer), || prefs.frame(answer)).await;
+        let framed = self.offload(prefs.bytes_to_compress(&answer), || prefs.frame(answer)).await;
         let (Some(notes), Some(said)) = (notes, said) else {
             trace.settle();
-            return response;
+            return framed;
         };
-        let id = response::id(&response);
-        let drawn = self.offload(notes.body.len(), || self.drawn(notes, trace, said, id)).await;
+        Box::pin(self.recorded(framed, prefs, (notes, said), trace)).await
+    }
+
+    /// A response once its request is recorded.
+    async fn recorded(
+        &self,
+        framed: Framed,
+        prefs: ResponsePrefs<'_>,
+        (notes, said): (&Notes, Said),
+        trace: &Trace,
+    ) -> Framed {
+        let drawn = self.offload(notes.body.len(), || self.drawn(notes, trace, said, framed.id())).await;
         let Some(Drawn { lines: (lines, records), order, may_be_missing }) = drawn else {
             trace.settle();
-            return response;
+            return framed;
         };
         let queued = notes.log.put(lines, records, order).await;
         trace.settle();
         if queued.written().await || may_be_missing || !notes.log.is_required() {
-            return response;
+            return framed;
         }
         prefs.frame(failure(&unrecorded(transport::EXECUTED_UNRECORDED)))
     }
@@ -176,8 +197,7 @@ impl Service {
         }
         let text = "The client left before the answer. The request may have been carried out.";
         let said = Said { error: Some((CLIENT_LEFT.to_owned(), text.to_owned())), access_key_id: None };
-        let id = response::request_id();
-        let drawn = self.drawn(notes, trace, said, id.to_str().unwrap_or_default());
+        let drawn = self.drawn(notes, trace, said, RequestId::draw().as_str());
         if let Some(Drawn { lines: (lines, records), may_be_missing, .. }) = drawn
             && (!may_be_missing || trace.denied.is_some())
         {

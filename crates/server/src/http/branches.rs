@@ -161,9 +161,14 @@ pub(crate) fn refusal(command: &Command, fault: BranchFault) -> Result<Refusal, 
         Command::Drop(branch) => (shown(branch), shown(branch)),
     };
     Ok(match fault {
-        BranchFault::Shared => Refusal::new(
+        BranchFault::OlderServers => Refusal::new(
             409,
-            "branches need a store that no other server uses: serve from memory or a folder",
+            "a server of an earlier release uses the store, and would purge a branch that is being made: try \
+             again when all servers have this release; one that was killed counts for a minute more",
+        ),
+        BranchFault::GivenUp => Refusal::new(
+            503,
+            "the other servers heard nothing of this one for five seconds and dropped the copy: try again",
         ),
         BranchFault::NothingToCopy => Refusal::new(404, format!("{source} has no tables to copy")),
         BranchFault::Occupied => Refusal::new(

@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use hyper::Method;
-use hyper::body::Incoming;
 use keywright_access::action::Own;
 use keywright_engine::{Caller, Env as _, Namespace, Presence, Rejoining};
+use keywright_model::json::Json;
 use keywright_semantics::error::Error;
 use keywright_wire::Family;
 
@@ -21,7 +21,7 @@ use super::branches::{self, Command, Refusal};
 use super::context::RequestContext;
 use super::encryption::{self, Wish};
 use super::find_table;
-use super::global_tables::{self, Question};
+use super::global_tables::{self, ELSEWHERE, Question};
 use super::history::{self, Asked};
 use super::own_call::{OwnCall, SignedCall};
 use super::receive::BodyForm;
@@ -34,7 +34,7 @@ use super::service::{Service, internal_error};
 use super::sets::{self, AtRest};
 use super::table_changes;
 use super::verifications;
-use crate::connection::body;
+use crate::connection::body::{self, RequestBody};
 use crate::connection::refused::Cause;
 use crate::storage::encryption::backup_keys::BackupForm;
 use crate::studio::Access;
@@ -69,7 +69,11 @@ impl Service {
                         status.into_iter().map(|status| (table.clone(), status)).collect()
                     }
                 };
-                let shown = global_tables::shown(&found, self.database.clock().now_ms());
+                let mut shown = global_tables::shown(&found, self.database.clock().now_ms());
+                if found.is_empty() {
+                    let regions = engine.regions_with_replicas(&namespace.account);
+                    shown.set(ELSEWHERE, Json::List(regions.into_iter().map(Json::text).collect()));
+                }
                 return Ok(Answer::json(shown.compact().into_bytes(), None));
             }
             Question::Item(table, key) => {
@@ -106,8 +110,9 @@ impl Service {
                 .verification(namespace, table)?
                 .ok_or_else(|| missing(verifications::unknown(table)))?,
             verifications::Wish::Unsent { table, from } => {
-                let (items, next) = engine.unsent_items(namespace, table, from.as_deref()).await?;
-                let shown = || verifications::unsent(&items, next.as_ref()).compact();
+                let found = engine.unsent_items(namespace, table, from.as_deref()).await?;
+                let page = found.ok_or_else(|| missing(verifications::not_lost(table)))?;
+                let shown = || verifications::unsent(&page).compact();
                 let answer = self.offload(global_tables::ANSWER_BYTES, shown).await;
                 return Ok(Answer::json(answer.into_bytes(), share));
             }
@@ -203,7 +208,7 @@ impl Service {
         &self,
         context: &RequestContext<'_>,
         (header_value, bytes_max, action): (&str, usize, Own),
-        mut body: Incoming,
+        mut body: RequestBody,
         trace: &mut Trace,
     ) -> Result<(Option<Caller>, Bytes), Turned> {
         let verifies = self.authenticator.verifies();
@@ -264,7 +269,7 @@ impl Service {
         &self,
         context: &RequestContext<'_>,
         call: OwnCall,
-        body: Incoming,
+        body: RequestBody,
         trace: &mut Trace,
     ) -> Result<Answer, Error> {
         let answered = match call {
@@ -285,7 +290,7 @@ impl Service {
         &self,
         context: &RequestContext<'_>,
         call: SignedCall,
-        body: Incoming,
+        body: RequestBody,
         trace: &mut Trace,
     ) -> Result<Answer, Error> {
         let signed = self.receive_signed(context, (Family::DynamoDb, BodyForm::Short), body, trace).await?;
@@ -354,7 +359,7 @@ impl Service {
     async fn serve_sets(
         &self,
         context: &RequestContext<'_>,
-        body: Incoming,
+        body: RequestBody,
         trace: &mut Trace,
     ) -> Result<Answer, Turned> {
         let expected = (sets::HEADER_VALUE, sets::BODY_BYTES_MAX, Own::BackUpTables);
@@ -391,7 +396,7 @@ impl Service {
     async fn serve_restores(
         &self,
         context: &RequestContext<'_>,
-        body: Incoming,
+        body: RequestBody,
         trace: &mut Trace,
     ) -> Result<Answer, Turned> {
         let expected = (restores::HEADER_VALUE, restores::BODY_BYTES_MAX, Own::RestoreTables);
@@ -411,7 +416,7 @@ impl Service {
     async fn serve_branches(
         &self,
         context: &RequestContext<'_>,
-        body: Incoming,
+        body: RequestBody,
         trace: &mut Trace,
     ) -> Result<Answer, Turned> {
         let deletes = context.head.method == Method::DELETE;

@@ -6,7 +6,6 @@
 use std::time::Duration;
 
 use hyper::Method;
-use hyper::body::Incoming;
 use hyper::http::request::Parts;
 use keywright_access::action::Own;
 use keywright_access::arn::Target;
@@ -25,7 +24,7 @@ use super::request_trace::Trace;
 use super::response::Answer;
 use super::service::Service;
 use crate::clock::{self, endpoint as clock_form};
-use crate::connection::body;
+use crate::connection::body::{self, RequestBody};
 use crate::connection::client::{Address, Client};
 use crate::simulation;
 use crate::simulation::endpoint::{self as simulation_form, Delivered, Delivery};
@@ -97,7 +96,7 @@ impl Service {
         &self,
         context: &RequestContext<'_>,
         control: Control<'_>,
-        mut body: Incoming,
+        mut body: RequestBody,
         trace: &mut Trace,
     ) -> Result<Answer, Error> {
         let method = &context.head.method;
@@ -178,7 +177,7 @@ impl Service {
         match control {
             Control::Clock(desk) if *method == Method::GET => Ok(clock_shown(desk)),
             Control::Clock(desk) => Ok(moved(desk, body).await),
-            Control::Simulation(desk) => Ok(simulated(desk, method, body)),
+            Control::Simulation(desk) => self.simulated(desk, method, body),
             Control::Deliveries => match simulation_form::read_delivery(body) {
                 Ok(delivery) => self.delivered(account, delivery).await,
                 Err(message) => Ok(refused(400, &message)),
@@ -188,6 +187,27 @@ impl Service {
                 Err(message) => Ok(refused(400, &message)),
             },
         }
+    }
+
+    /// Shows, replaces or ends the simulation.
+    fn simulated(&self, desk: &simulation::Desk, method: &Method, body: &[u8]) -> Result<Answer, Error> {
+        let changed = match *method {
+            Method::POST => {
+                let engine = self.engine()?;
+                simulation_form::replace(desk, body, |account, name, region| {
+                    engine.knows_table(account, name, region)
+                })
+            }
+            Method::DELETE => {
+                simulation_form::end(desk);
+                Ok(())
+            }
+            _ => Ok(()),
+        };
+        Ok(match changed {
+            Ok(()) => Answer::json(desk.shown(), None),
+            Err(message) => refused(400, &message),
+        })
     }
 
     /// Delivers changes of a table of this account.
@@ -205,6 +225,12 @@ impl Service {
             Err(DeliveryFault::NoReplica) => {
                 let text = format!("account {account} has no table {table} in {from} with a replica in {to}");
                 Ok(refused(404, &text))
+            }
+            Err(DeliveryFault::OtherServer) => {
+                let text = format!(
+                    "region {to} is owned by another server: changes cannot be delivered there by hand"
+                );
+                Ok(refused(400, &text))
             }
             Err(DeliveryFault::Key(text)) => Ok(refused(400, &text)),
             Err(DeliveryFault::Failed(error)) => Err(error),
@@ -234,22 +260,6 @@ async fn moved(desk: &clock::Desk, body: &[u8]) -> Answer {
         Err(message) => refused(400, &message),
         Ok(by_ms) if desk.advance(by_ms).await => clock_shown(desk),
         Ok(_) => refused(503, "the server stops"),
-    }
-}
-
-/// Shows, replaces or ends the simulation.
-fn simulated(desk: &simulation::Desk, method: &Method, body: &[u8]) -> Answer {
-    let changed = match *method {
-        Method::POST => simulation_form::replace(desk, body),
-        Method::DELETE => {
-            simulation_form::end(desk);
-            Ok(())
-        }
-        _ => Ok(()),
-    };
-    match changed {
-        Ok(()) => Answer::json(desk.shown(), None),
-        Err(message) => refused(400, &message),
     }
 }
 

@@ -5,7 +5,6 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use hyper::body::Incoming;
 use keywright_engine::{Caller, Observer, Presence, Principal};
 use keywright_semantics::error::{Error, ErrorKind};
 use keywright_semantics::messages::throttle;
@@ -26,9 +25,9 @@ use super::response::Answer;
 use super::run_to_completion::RunToCompletion;
 use super::service::{Service, failure};
 use super::turns::{NoTurn, Place, Who};
+use crate::connection::body::RequestBody;
 use crate::connection::budget::Share;
 use crate::connection::refused::Cause;
-use crate::connection::request_head;
 use crate::limits::{
     ANSWER_FREE_BYTES, BODY_FREE_BYTES, COMPUTED_BYTES_AT_ONCE, DECODED_BYTES_PER_BODY_BYTE,
     EXPRESSION_BYTE_WEIGHT, SHORT_BODY_BYTES_MAX,
@@ -46,12 +45,12 @@ impl Service {
     pub(super) async fn serve(
         &self,
         context: &RequestContext<'_>,
-        body: Incoming,
+        body: RequestBody,
         trace: &mut Trace,
     ) -> Result<Answer, Error> {
-        let Some(operation) = operation_of_target(request_head::text(context.fields.target)) else {
+        let Some(operation) = operation_of_target(context.fields.target) else {
             let unknown = Error::new(ErrorKind::UnknownOperation, "");
-            return Err(self.prefer_syntax_fault(unknown, context, body).await);
+            return Err(Box::pin(self.prefer_syntax_fault(unknown, context, body)).await);
         };
         trace.operation = Some(operation);
         let expected = (Family::DynamoDb, BodyForm::Json);
@@ -96,21 +95,37 @@ impl Service {
         trace: &mut Trace,
     ) -> Result<Answer, Error> {
         self.check_copy(&admitted).await?;
-        self.check_key(&mut admitted).await?;
+        if self.kms.is_some() {
+            self.check_key(&mut admitted).await?;
+        }
         self.check_replication(&admitted)?;
         let estimate = answer_size::estimate(admitted.request());
         let changes = admitted.changes_something();
         // Until the answer is rendered. Memory is taken in the order of turns.
         let _turn = match estimate {
-            Some(_) if !changes => Some(self.turn(admitted.caller()).await?),
+            Some(_) if !changes => Some(Box::pin(self.turn(admitted.caller())).await?),
             Some(_) | None => None,
         };
-        let share = self.answer_share(estimate).await?;
-        let (response, share) = self.run(admitted, Memory { decoded, share }, trace.observer()).await?;
+        let share = match estimate {
+            None => None,
+            estimate => self.answer_share(estimate).await?,
+        };
+        let observer = trace.observer();
+        let (response, share) = if changes {
+            self.change(admitted, Memory { decoded, share }, observer).await?
+        } else {
+            let response = self.look_up(admitted, observer).await?;
+            drop(decoded);
+            (response, share)
+        };
         if let Some(detail) = &mut trace.detail {
             detail.note(&response);
         }
-        let rendered = self.offload(response.stored_bytes(), || render(&response)).await;
+        // No future of its own for what is done at once.
+        let rendered = match response.stored_bytes() {
+            bytes if bytes <= COMPUTED_BYTES_AT_ONCE => render(&response),
+            bytes => self.offload(bytes, || render(&response)).await,
+        };
         drop(response);
         let share = match share {
             None if rendered.len() > ANSWER_FREE_BYTES => Some(self.late_share(rendered.len(), changes)?),
@@ -139,12 +154,15 @@ impl Service {
         trace: &mut Trace,
     ) -> Result<(Option<Admitted<Typed>>, Option<Share>), Error> {
         let bytes = body.len();
+        if bytes <= SHORT_BODY_BYTES_MAX {
+            return Ok((self.read(operation, asker, &body, trace)?, None));
+        }
         let read = || self.read(operation, asker, &body, trace);
         if bytes <= BODY_FREE_BYTES {
             return Ok((self.decode_queued(bytes, read).await?, None));
         }
         let decoded_bytes = decoded_bytes_max(&body).min(self.limits.decode_budget_bytes);
-        let taken = self.decoding.acquire(decoded_bytes).await;
+        let taken = Box::pin(self.decoding.acquire(decoded_bytes)).await;
         let share = taken.map_err(|_exhausted| self.busy(Cause::DecodeBudget))?;
         let per_byte = if operation.has_many_expressions() { EXPRESSION_BYTE_WEIGHT } else { 1 };
         let weight = bytes.saturating_mul(per_byte).max(decoded_bytes / DECODED_BYTES_PER_BODY_BYTE);
@@ -168,6 +186,9 @@ impl Service {
                 return Err(error);
             }
         };
+        if !shaped.is_short() {
+            self.metrics.count_long_decoding(operation);
+        }
         let touches = shaped.touches();
         if trace.audit.is_some()
             && let Some(streams) = self.database.engine().and_then(|engine| named(&engine, &touches))
@@ -187,11 +208,11 @@ impl Service {
         }
     }
 
-    /// Runs a body's decoding: at once for a short body, on the computation lane for a long one. A body of
+    /// Runs the decoding of a body that is not short: on the computation lane for a long one. A body of
     /// medium size takes a noticeable part of a millisecond, so it waits for one of few permits. Otherwise a
     /// thousand of them would all run before the next short request.
     async fn decode_queued<T>(&self, bytes: usize, work: impl FnOnce() -> T) -> T {
-        if bytes <= SHORT_BODY_BYTES_MAX || bytes > COMPUTED_BYTES_AT_ONCE {
+        if bytes > COMPUTED_BYTES_AT_ONCE {
             return self.offload(bytes, work).await;
         }
         let _place = self.readers.acquire().await.expect("the queue is never closed");
@@ -225,9 +246,22 @@ impl Service {
         Answer::error(rendered.status, rendered.body).holding(Some(share))
     }
 
-    /// Executes a request. A read is cancelled when its client disconnects. A write runs to its end, because
-    /// this process must learn the outcome of its commit.
-    async fn run(
+    /// Executes a read, which is cancelled when its client disconnects.
+    async fn look_up(
+        &self,
+        admitted: Admitted<Typed>,
+        observer: Option<Arc<dyn Observer>>,
+    ) -> Result<Answered, Error> {
+        let running = self.database.running();
+        let Some(running) = running.as_ref() else { return Err(self.busy(Cause::StoreReopening)) };
+        match observer {
+            None => admitted.execute(&running.engine).await,
+            Some(observer) => Box::pin(admitted.execute(&running.engine.observed_by(observer))).await,
+        }
+    }
+
+    /// Executes a write. It runs to its end, because this process must learn the outcome of its commit.
+    async fn change(
         &self,
         admitted: Admitted<Typed>,
         memory: Memory,
@@ -235,13 +269,6 @@ impl Service {
     ) -> Result<(Answered, Option<Share>), Error> {
         let running = self.database.running();
         let Some(running) = running.as_ref() else { return Err(self.busy(Cause::StoreReopening)) };
-        if !admitted.changes_something() {
-            let response = match observer {
-                None => admitted.execute(&running.engine).await?,
-                Some(observer) => admitted.execute(&running.engine.observed_by(observer)).await?,
-            };
-            return Ok((response, memory.share));
-        }
         let presence = Presence::default();
         let mut engine = running.engine.for_client(presence.clone());
         if let Some(observer) = observer {

@@ -5,7 +5,6 @@
 
 use std::borrow::Cow;
 
-use hyper::body::Incoming;
 use keywright_semantics::error::Error;
 use keywright_semantics::event_sources::fault::Fault;
 use keywright_semantics::event_sources::request::Request;
@@ -23,13 +22,14 @@ use super::receive::BodyForm;
 use super::request_trace::Trace;
 use super::response::Answer;
 use super::service::Service;
+use crate::connection::body::RequestBody;
 
 impl Service {
     /// Answers a request on event source mappings, faults too.
     pub(super) async fn serve_event_sources(
         &self,
         context: &RequestContext<'_>,
-        body: Incoming,
+        body: RequestBody,
         trace: &mut Trace,
     ) -> Answer {
         match self.map_event_sources(context, body, trace).await {
@@ -46,7 +46,7 @@ impl Service {
     async fn map_event_sources(
         &self,
         context: &RequestContext<'_>,
-        body: Incoming,
+        body: RequestBody,
         trace: &mut Trace,
     ) -> Result<Answer, Error> {
         let expected = (Family::EventSources, BodyForm::Short);

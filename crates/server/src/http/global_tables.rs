@@ -10,9 +10,13 @@ use keywright_semantics::codec::EncodedItem;
 use keywright_semantics::error::Error;
 use keywright_semantics::value::Item;
 
+use super::verifications::{CONSISTENCY, STRONG};
+
 pub(crate) const PATH: &str = "/_keywright/global-tables";
 /// The member of a request that names the table whose conflicts are wanted.
 pub(crate) const CONFLICTS_OF: &str = "conflicts";
+/// The member of a response without tables that names the regions that have some.
+pub(crate) const ELSEWHERE: &str = "elsewhere";
 /// The member that asks for an item: its `table` and its `key`.
 pub(super) const ITEM: &str = "item";
 /// The member that names the only table whose state is wanted.
@@ -78,7 +82,7 @@ pub(super) fn shown(tables: &[(String, ReplicationStatus)], now_ms: u64) -> Json
             ("replicas", Json::List(replicas)),
         ]);
         if status.is_strong {
-            shown.set("consistency", Json::text("STRONG"));
+            shown.set(CONSISTENCY, Json::text(STRONG));
         }
         if let Some(witness) = &status.witness {
             shown.set("witness", Json::text(witness));
@@ -102,10 +106,12 @@ fn replica_of(replica: &ReplicaStatus, now_ms: u64) -> Json {
         ("region", Json::text(&replica.region)),
         ("backlog", Json::number(replica.backlog)),
         ("bytes", Json::number(replica.backlog_bytes)),
-        ("filling", Json::Bool(replica.is_filled)),
+        ("filling", Json::Bool(replica.is_filling)),
         ("sent", Json::number(replica.figures.sent)),
         ("outdated", Json::number(replica.figures.outdated)),
         ("latency", Json::number(replica.figures.latency_ms)),
+        ("status", Json::text(replica.status)),
+        ("held", Json::Bool(replica.is_held)),
     ]);
     let owed = match replica.owed {
         Some(OwedPass::Backlog { at_ms }) => Some(("dropped", at_ms)),
@@ -119,6 +125,9 @@ fn replica_of(replica: &ReplicaStatus, now_ms: u64) -> Json {
     }
     if let Some(oldest_ms) = replica.oldest_ms {
         shown.set("waits", Json::number(now_ms.saturating_sub(oldest_ms)));
+    }
+    if replica.clock_ahead_ms > 0 {
+        shown.set("clock-ahead", Json::number(replica.clock_ahead_ms));
     }
     if replica.is_remote {
         shown.set("remote", Json::Bool(true));
@@ -164,12 +173,16 @@ fn conflict(table: &str, conflict: &ReplicaConflict) -> Json {
     let version = |(region, at_ms): &(String, u64)| {
         Json::object([("region", Json::text(region)), ("at", Json::number(*at_ms))])
     };
-    Json::object([
+    let mut shown = Json::object([
         ("table", Json::text(table)),
         ("at", Json::number(conflict.at_ms)),
         ("key", typed(conflict.key.as_ref())),
         ("winner", version(&conflict.winner)),
         ("loser", version(&conflict.loser)),
         ("item", typed(conflict.losing_image.as_ref())),
-    ])
+    ]);
+    if conflict.is_image_dropped {
+        shown.set("dropped", Json::Bool(true));
+    }
+    shown
 }

@@ -2,7 +2,6 @@
 //!
 //! It does not know what any operation of IAM does; sessions are begun in `assume`.
 
-use hyper::body::Incoming;
 use keywright_access::action::{Action, Verb};
 use keywright_access::arn::Target;
 use keywright_access::context::{Known, Value};
@@ -27,6 +26,7 @@ use super::receive::BodyForm;
 use super::request_trace::Trace;
 use super::response::Answer;
 use super::service::Service;
+use crate::connection::body::RequestBody;
 
 /// Why a request has no response: by an error that every API has, or by a fault of IAM or STS.
 pub(super) enum Refused {
@@ -52,7 +52,7 @@ impl Service {
         &self,
         context: &RequestContext<'_>,
         api: IdentityApi,
-        body: Incoming,
+        body: RequestBody,
         trace: &mut Trace,
     ) -> Answer {
         match self.identified(context, api, body, trace).await {
@@ -70,7 +70,7 @@ impl Service {
         &self,
         context: &RequestContext<'_>,
         api: IdentityApi,
-        body: Incoming,
+        body: RequestBody,
         trace: &mut Trace,
     ) -> Result<Answer, Refused> {
         let expected = (Family::Identity(api), BodyForm::Short);

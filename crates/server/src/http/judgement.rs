@@ -248,7 +248,7 @@ impl Judge {
     /// The attributes of the partition key of a table or index; none if there is no such one.
     pub(super) fn partition_names(&self, table: &TableRef, index: Option<&str>) -> Option<Vec<String>> {
         let Namespace { account, region } = &self.circumstances.namespace;
-        let owner = table.arn_scope.as_ref().map(|scope| AccountId::from(scope.account.as_str()));
+        let owner = table.arn_scope().map(|scope| AccountId::from(scope.account.as_str()));
         let account = owner.unwrap_or_else(|| account.clone());
         let namespace = Namespace { account, region: region.clone() };
         self.engine.partition_names(&namespace, &table.name, index)

@@ -78,7 +78,7 @@ impl Service {
             Request::ImportTable(request) => engine.has_table(namespace, &request.creation.name).await,
             Request::RestoreTableFromBackup(request) => engine.has_table(namespace, &request.target).await,
             Request::RestoreTableToPointInTime(request) => engine.has_table(namespace, &request.target).await,
-            Request::UpdateTable(request) if request.table.arn_scope.is_none() => {
+            Request::UpdateTable(request) if request.table.arn_scope().is_none() => {
                 Ok(!engine.has_table(namespace, &request.table.name).await?)
             }
             _ => Ok(false),

@@ -3,7 +3,8 @@
 //!
 //! - `service`: what all requests share, and the way of a request in the large; `web_guard`: which requests
 //!   of browsers are admitted; `response`: how an answer is framed.
-//! - `context`: the head of a request, and its client's address (`proxies`). `receive`: a body and who signed
+//! - `context`: the head of a request, its client's address (`proxies`), what its connection has shown
+//!   before (`known_claim`). `receive`: a body and who signed
 //!   it (`auth`, `credentials`, `failed_signatures`, `inflate`, and for users and sessions `signers`).
 //! - `admission`: the one place that all requests pass on their way to the engine. `work`: memory
 //!   (`answer_size`), threads, and changes that end (`run_to_completion`).
@@ -54,6 +55,7 @@ mod job_calls;
 pub(crate) mod jobs;
 pub(crate) mod judgement;
 mod key_check;
+mod known_claim;
 mod monitoring;
 mod own_call;
 mod peer_calls;

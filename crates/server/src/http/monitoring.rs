@@ -2,7 +2,6 @@
 //!
 //! It does not know what any operation does.
 
-use hyper::body::Incoming;
 use keywright_semantics::error::Error;
 use keywright_semantics::monitoring::Operation;
 use keywright_semantics::monitoring::request::Request;
@@ -18,6 +17,7 @@ use super::receive::BodyForm;
 use super::request_trace::Trace;
 use super::response::Answer;
 use super::service::Service;
+use crate::connection::body::RequestBody;
 
 impl Service {
     /// Answers a request on metrics or alarms in its own protocol, faults too.
@@ -25,7 +25,7 @@ impl Service {
         &self,
         context: &RequestContext<'_>,
         (protocol, operation): (Protocol, &str),
-        body: Incoming,
+        body: RequestBody,
         trace: &mut Trace,
     ) -> Answer {
         match self.monitor(context, (protocol, operation), body, trace).await {
@@ -43,7 +43,7 @@ impl Service {
         &self,
         context: &RequestContext<'_>,
         (protocol, operation): (Protocol, &str),
-        body: Incoming,
+        body: RequestBody,
         trace: &mut Trace,
     ) -> Result<Answer, Error> {
         let expected = (Family::Monitoring(protocol), BodyForm::Short);

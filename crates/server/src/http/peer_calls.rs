@@ -4,7 +4,6 @@
 
 use std::sync::Arc;
 
-use hyper::body::Incoming;
 use keywright_engine::{PEER_PROTOCOL, PeerCaller, Presence, Principal};
 use keywright_semantics::error::{Error, ErrorKind};
 use serde_json::json;
@@ -16,8 +15,8 @@ use super::request_trace::Trace;
 use super::response::Answer;
 use super::run_to_completion::RunToCompletion;
 use super::service::Service;
-use crate::connection::body::BodyFault;
-use crate::peers::{PATH_PREFIX, SERVICE};
+use crate::connection::body::{BodyFault, RequestBody};
+use crate::peers::{PATH_PREFIX, SERVICE, SIMULATES};
 use crate::process::environment;
 
 /// Why a call is refused before its message is read.
@@ -44,7 +43,7 @@ impl Service {
     pub(super) async fn serve_peer(
         &self,
         context: &RequestContext<'_>,
-        body: Incoming,
+        body: RequestBody,
         trace: &mut Trace,
     ) -> Answer {
         match self.peer_called(context, body, trace).await {
@@ -60,7 +59,7 @@ impl Service {
     async fn peer_called(
         &self,
         context: &RequestContext<'_>,
-        mut body: Incoming,
+        mut body: RequestBody,
         trace: &mut Trace,
     ) -> Result<Answer, Refused> {
         let checked = match self.check_peer(context) {
@@ -121,6 +120,19 @@ impl Service {
                 ),
             ));
         }
+        let simulates = context.head.headers.get(SIMULATES).is_some_and(|value| value == "true");
+        if let Some(door) = &self.peers
+            && door.servers().simulates() != simulates
+        {
+            let (one, other) = if simulates { ("the other", "this") } else { ("this", "the other") };
+            return Err(Refused::new(
+                403,
+                format!(
+                    "{one} server simulates faults between regions, {other} one does not: start both with \
+                     --simulate, or none"
+                ),
+            ));
+        }
         if !self.is_secure && !context.client.address.is_loopback() {
             return Err(Refused::new(403, "replication from another machine needs TLS"));
         }
@@ -134,7 +146,7 @@ fn check_claim<'a>(context: &RequestContext<'a>, door: &'a PeerDoor) -> Result<C
     if context.head.uri.query().is_some() {
         return Err(Refused::new(403, "a call for replication is signed by its headers"));
     }
-    match door.authenticator().begin(&context.signed(&[]), SERVICE, environment::now)? {
+    match door.authenticator().begin(&context.signed(&[]), SERVICE, context.known, environment::now)? {
         Begun::Checked(claim) => Ok(claim),
         Begun::Unknown(_) => Err(Refused::new(
             403,

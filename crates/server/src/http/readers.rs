@@ -22,6 +22,7 @@ use keywright_wire::sigv4::SignedRequest;
 use super::auth::is_same;
 use super::context::signed_headers;
 use super::judgement::{Circumstances, Peer, header_of};
+use super::known_claim::KnownClaim;
 use super::rights::Rights;
 use super::service::Service;
 use crate::connection::request_head;
@@ -57,7 +58,8 @@ impl Service {
                 headers: &headers,
                 body: &[],
             };
-            let signer = self.claimed(&request, Family::DynamoDb).await?.verify(&request)?;
+            let signer =
+                self.claimed(&request, Family::DynamoDb, &KnownClaim::default()).await?.verify(&request)?;
             return Ok(signer.rights.map(|rights| (rights, signer.caller.namespace)));
         };
         let unknown = || Error::new(ErrorKind::UnrecognizedClient, auth::UNKNOWN_KEY);

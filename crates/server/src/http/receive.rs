@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::future::poll_immediate;
-use hyper::body::{Body as _, Incoming};
+use hyper::body::Body as _;
 use hyper::header::EXPECT;
 use hyper::http::request::Parts;
 use keywright_semantics::error::{Error, ErrorKind};
@@ -17,7 +17,7 @@ use super::context::RequestContext;
 use super::inflate::{InflateFault, inflate};
 use super::request_trace::Trace;
 use super::service::{Service, internal_error, not_json};
-use crate::connection::body::{self, BodyFault, Hold};
+use crate::connection::body::{self, BodyFault, Hold, RequestBody};
 use crate::connection::client::Client;
 use crate::connection::idle_timeout::Phase;
 use crate::connection::refused::Cause;
@@ -81,16 +81,16 @@ impl Service {
         &self,
         context: &RequestContext<'_>,
         (family, form): (Family, BodyForm),
-        mut body: Incoming,
+        mut body: RequestBody,
         trace: &mut Trace,
     ) -> Result<Signed<'_>, Unreceived> {
         let claimed = match self.check_claim(context, family).await {
             Ok(claimed) => claimed,
             Err(error) if form == BodyForm::Json => {
-                return Err(self.prefer_syntax_fault(error, context, body).await.into());
+                return Err(Box::pin(self.prefer_syntax_fault(error, context, body)).await.into());
             }
             Err(error) => {
-                self.discard(context.head, &mut body, context.client).await;
+                Box::pin(self.discard(context.head, &mut body, context.client)).await;
                 return Err(error.into());
             }
         };
@@ -117,7 +117,7 @@ impl Service {
         let body = match context.fields.content_encoding {
             None => sent,
             Some(coding) => {
-                let opened = inflate(coding, &sent, &mut hold).await;
+                let opened = Box::pin(inflate(coding, &sent, &mut hold)).await;
                 opened.map_err(|fault| self.inflate_error(fault))?
             }
         };
@@ -132,19 +132,19 @@ impl Service {
     pub(super) async fn receive(
         &self,
         context: &RequestContext<'_>,
-        mut body: Incoming,
+        mut body: RequestBody,
         hold: &mut Hold<'_>,
     ) -> Result<Bytes, BodyFault> {
         let read = body::read(&mut body, body::BYTES_MAX, hold);
         let read = self.within_time(read, context.client).await.unwrap_or(Err(BodyFault::TooSlow));
         if matches!(read, Err(BodyFault::TooLarge | BodyFault::Exhausted)) {
-            self.discard(context.head, &mut body, context.client).await;
+            Box::pin(self.discard(context.head, &mut body, context.client)).await;
         }
         read
     }
 
     /// Discards a body, so that the connection can be used again.
-    pub(super) async fn discard(&self, head: &Parts, body: &mut Incoming, client: &Client) {
+    pub(super) async fn discard(&self, head: &Parts, body: &mut RequestBody, client: &Client) {
         // A client with `Expect: 100-continue` has not sent its body yet.
         if body.is_end_stream() || head.headers.contains_key(EXPECT) {
             return;
@@ -167,17 +167,20 @@ impl Service {
         if let Some(done) = poll_immediate(work.as_mut()).await {
             return Some(done);
         }
-        let mut stopping = self.stopping.clone();
-        let stopped = async {
-            // A dropped sender means stopping too.
-            let _ = stopping.wait_for(|stopping| *stopping).await;
-            tokio::time::sleep(Duration::from_secs(STOPPING_BODY_SECONDS_MAX)).await;
-        };
         client.activity.enter(Phase::AwaitingBody);
-        let done = tokio::select! {
-            done = tokio::time::timeout(Duration::from_secs(BODY_SECONDS_MAX), work) => done.ok(),
-            () = stopped => None,
-        };
+        let done = Box::pin(async {
+            let mut stopping = self.stopping.clone();
+            let stopped = async {
+                // A dropped sender means stopping too.
+                let _ = stopping.wait_for(|stopping| *stopping).await;
+                tokio::time::sleep(Duration::from_secs(STOPPING_BODY_SECONDS_MAX)).await;
+            };
+            tokio::select! {
+                done = tokio::time::timeout(Duration::from_secs(BODY_SECONDS_MAX), work) => done.ok(),
+                () = stopped => None,
+            }
+        })
+        .await;
         client.activity.enter(Phase::Executing);
         done
     }
@@ -189,7 +192,7 @@ impl Service {
         &self,
         error: Error,
         context: &RequestContext<'_>,
-        mut body: Incoming,
+        mut body: RequestBody,
     ) -> Error {
         let mut hold = self.bodies.hold(false);
         if context.fields.content_encoding.is_none() && !context.head.headers.contains_key(EXPECT) {

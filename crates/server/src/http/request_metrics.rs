@@ -43,6 +43,8 @@ thread_local! {
 struct Durations {
     classes: [AtomicU64; CLASSES],
     sum_us: AtomicU64,
+    /// Requests that were not usual enough for the decoder's short way. Those that were need no count.
+    long_decodings: AtomicU64,
 }
 
 /// The counts of some threads, apart from those of others in memory.
@@ -63,6 +65,7 @@ impl Default for Stripe {
             durations: std::array::from_fn(|_| Durations {
                 classes: std::array::from_fn(|_| AtomicU64::new(0)),
                 sum_us: AtomicU64::new(0),
+                long_decodings: AtomicU64::new(0),
             }),
             read_halves: AtomicU64::new(0),
             write_halves: AtomicU64::new(0),
@@ -137,6 +140,8 @@ pub(crate) struct OperationTotals {
     /// Requests by class of duration.
     pub(crate) classes: [u64; CLASSES],
     pub(crate) sum_us: u64,
+    /// Bodies that the decoder read by its long way.
+    pub(crate) long_decodings: u64,
     /// The kinds of errors that occurred, with their numbers.
     pub(crate) errors: Vec<(ErrorKind, u64)>,
 }
@@ -179,6 +184,14 @@ impl RequestMetrics {
         add(&stripe.sent_bytes, u64::try_from(finished.sent_bytes).unwrap_or(u64::MAX));
     }
 
+    /// Counts a body that the decoder's short way gave up on, or that is of an operation without one.
+    pub(crate) fn count_long_decoding(&self, operation: Operation) {
+        let durations = self.stripe().and_then(|stripe| stripe.durations.get(operation.place()));
+        if let Some(durations) = durations {
+            add(&durations.long_decodings, 1);
+        }
+    }
+
     fn stripe(&self) -> Option<&Stripe> {
         self.stripes.get(STRIPE.get())
     }
@@ -209,12 +222,13 @@ impl RequestMetrics {
     /// The sums of one operation; `None` if nobody has asked for it.
     fn operation(&self, place: usize) -> Option<OperationTotals> {
         let mut classes = [0; CLASSES];
-        let mut sum_us = 0;
+        let (mut sum_us, mut long_decodings) = (0, 0);
         for durations in self.stripes.iter().filter_map(|stripe| stripe.durations.get(place)) {
             for (total, class) in classes.iter_mut().zip(&durations.classes) {
                 *total += read(class);
             }
             sum_us += read(&durations.sum_us);
+            long_decodings += read(&durations.long_decodings);
         }
         if classes.iter().all(|count| *count == 0) {
             return None;
@@ -222,7 +236,7 @@ impl RequestMetrics {
         let kinds = ErrorKind::ALL.into_iter().zip(self.errors.get(place)?);
         let errors = kinds.map(|(kind, count)| (kind, read(count))).filter(|(_, count)| *count > 0).collect();
         let name = Operation::ALL.get(place).map_or("none", |operation| operation.name());
-        Some(OperationTotals { name, classes, sum_us, errors })
+        Some(OperationTotals { name, classes, sum_us, long_decodings, errors })
     }
 }
 
@@ -286,6 +300,7 @@ mod tests {
                     metrics.count(&finished(Operation::GetItem, Some(ErrorKind::Validation), 101));
                     metrics.charged(Usage { read: HalfUnits(1), write: HalfUnits(2) });
                     metrics.conflicted();
+                    metrics.count_long_decoding(Operation::GetItem);
                 });
             }
         });
@@ -293,6 +308,7 @@ mod tests {
         let [get] = totals.operations.as_slice() else { panic!("one operation: {totals:?}") };
         assert_eq!((get.name, get.classes[0], get.classes[1]), ("GetItem", 32, 32));
         assert_eq!((get.sum_us, get.errors.as_slice()), (32 * 201, &[(ErrorKind::Validation, 32)][..]));
+        assert_eq!(get.long_decodings, 32);
         assert_eq!((totals.read_halves, totals.write_halves, totals.conflicts), (32, 64, 32));
         assert_eq!((totals.received_bytes, totals.sent_bytes), (64 * 3, 64 * 5));
         assert_eq!(totals.denials, Denials { explicit: 64, implicit: 128 });

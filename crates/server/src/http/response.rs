@@ -22,6 +22,7 @@ use keywright_wire::{
     RenderedScaling, SCALING_CONTENT_TYPE,
 };
 
+use crate::connection::answering::{Answering, write_header, write_number, write_status};
 use crate::connection::budget::Share;
 use crate::connection::coding::{Coding, preferred_coding};
 use crate::connection::request_head::{self, RequestHead};
@@ -42,10 +43,28 @@ pub(super) const TRUE: HeaderValue = HeaderValue::from_static("true");
 
 /// The service compresses nothing smaller.
 const COMPRESS_BYTES_MIN: usize = 4096;
-/// Number of headers of most responses.
-const ANSWER_HEADERS: usize = 8;
+/// Number of headers that every response has.
+const COMMON_HEADERS: usize = 4;
+/// Length of a request's id, and the characters that 64 random bits make.
+const ID_BYTES: usize = 52;
+const CHARACTERS_PER_DRAW: usize = 12;
+/// Two characters of an id for each ten bits.
+#[expect(clippy::indexing_slicing, reason = "the compiler runs it")]
+static PAIRS: [[u8; 2]; 1024] = {
+    const ALPHABET: [u8; 32] = *b"0123456789ABCDEFGHIJKLMNOPQRSTUV";
+    let mut pairs = [[0; 2]; 1024];
+    let mut bits = 0;
+    while bits < pairs.len() {
+        pairs[bits] = [ALPHABET[bits % 32], ALPHABET[bits / 32]];
+        bits += 1;
+    }
+    pairs
+};
 /// Seconds for which a browser may cache a preflight.
 const PREFLIGHT_SECONDS: HeaderValue = HeaderValue::from_static("172800");
+
+/// Headers that few responses have, each name once.
+type Headers = Vec<(HeaderName, HeaderValue)>;
 
 /// What a request's headers ask of the response.
 #[derive(Clone, Copy, Debug)]
@@ -65,7 +84,7 @@ pub(crate) struct Answer {
     body: Vec<u8>,
     /// Memory that the body holds until it is sent; `None` for small bodies.
     share: Option<Share>,
-    extra: HeaderMap,
+    extra: Headers,
 }
 
 /// A body that holds its share of the memory for responses until the socket has taken it or the connection
@@ -94,7 +113,7 @@ pub(crate) fn held(body: Vec<u8>, share: Option<Share>) -> Bytes {
 
 impl Answer {
     fn new(status: StatusCode, content_type: Option<HeaderValue>, body: Vec<u8>) -> Self {
-        Self { status, content_type, body, share: None, extra: HeaderMap::new() }
+        Self { status, content_type, body, share: None, extra: Vec::new() }
     }
 
     pub(crate) fn json(body: Vec<u8>, share: Option<Share>) -> Self {
@@ -111,10 +130,10 @@ impl Answer {
         let content_type = HeaderValue::from_static(protocol.content_type());
         let mut answer = Self::new(status, Some(content_type), rendered.body);
         if let Some(code) = rendered.query_error.and_then(|code| HeaderValue::from_str(&code).ok()) {
-            answer.extra.insert(QUERY_ERROR, code);
+            answer.extra.push((QUERY_ERROR, code));
         }
         if protocol == Protocol::Cbor {
-            answer.extra.insert(SMITHY_PROTOCOL, RPC_V2_CBOR);
+            answer.extra.push((SMITHY_PROTOCOL, RPC_V2_CBOR));
         }
         answer
     }
@@ -137,14 +156,15 @@ impl Answer {
         let content_type = HeaderValue::from_static(EVENT_SOURCES_CONTENT_TYPE);
         let mut answer = Self::new(status, Some(content_type), rendered.body);
         if let Some(name) = rendered.error_type.and_then(|name| HeaderValue::from_str(&name).ok()) {
-            answer.extra.insert(ERROR_TYPE, name);
+            answer.extra.push((ERROR_TYPE, name));
         }
         answer
     }
 
     /// The status, the error's code where a header has it, and the body.
     pub(super) fn shown(&self) -> (u16, Option<&str>, &[u8]) {
-        let code = [QUERY_ERROR, ERROR_TYPE].iter().find_map(|name| self.extra.get(name)?.to_str().ok());
+        let code = self.extra.iter().find(|(name, _)| [QUERY_ERROR, ERROR_TYPE].contains(name));
+        let code = code.and_then(|(_, code)| code.to_str().ok());
         (self.status.as_u16(), code, &self.body)
     }
 
@@ -184,7 +204,7 @@ impl Answer {
     /// Observed: only this response is chunked.
     pub(crate) fn too_large() -> Self {
         let mut answer = Self::new(StatusCode::PAYLOAD_TOO_LARGE, None, Vec::new());
-        answer.extra.insert(TRANSFER_ENCODING, HeaderValue::from_static("chunked"));
+        answer.extra.push((TRANSFER_ENCODING, HeaderValue::from_static("chunked")));
         answer
     }
 
@@ -200,10 +220,10 @@ impl Answer {
             (ACCESS_CONTROL_REQUEST_METHOD, ACCESS_CONTROL_ALLOW_METHODS),
         ] {
             if let Some(value) = request.get(asked) {
-                answer.extra.insert(allowed, value.clone());
+                answer.extra.push((allowed, value.clone()));
             }
         }
-        answer.extra.insert(ACCESS_CONTROL_MAX_AGE, PREFLIGHT_SECONDS);
+        answer.extra.push((ACCESS_CONTROL_MAX_AGE, PREFLIGHT_SECONDS));
         answer
     }
 }
@@ -213,9 +233,7 @@ impl<'h> ResponsePrefs<'h> {
     pub(crate) fn read(head: &RequestHead<'h>, admitted: bool) -> Self {
         Self {
             accepted: request_head::text(head.accept_encoding),
-            amz_json: request_head::text(head.content_type)
-                .trim_start()
-                .starts_with("application/x-amz-json-1.0"),
+            amz_json: head.content_type.trim_start().starts_with("application/x-amz-json-1.0"),
             cross_origin: admitted && head.origin.is_some(),
         }
     }
@@ -226,29 +244,99 @@ impl<'h> ResponsePrefs<'h> {
     }
 
     /// Builds the response with the headers that every response has. The checksum covers the bytes as sent.
-    pub(crate) fn frame(self, answer: Answer) -> Response<Full<Bytes>> {
+    pub(crate) fn frame(self, answer: Answer) -> Framed {
         let (body, encoding) = compress(answer.body, self.accepted);
         let checksum = crc32fast::hash(&body);
-        let mut response = Response::new(Full::new(held(body, answer.share)));
-        *response.status_mut() = answer.status;
-        let headers = response.headers_mut();
-        *headers = answer.extra;
-        headers.reserve(ANSWER_HEADERS);
         let json = if self.amz_json { AMZ_JSON } else { PLAIN_JSON };
-        headers.insert(CONTENT_TYPE, answer.content_type.unwrap_or(json));
-        headers.insert(REQUEST_ID, request_id());
-        headers.insert(CHECKSUM, HeaderValue::from(checksum));
-        headers.insert(SERVER, HeaderValue::from_static("Server"));
+        let mut last = Vec::new();
         if let Some(encoding) = encoding {
-            headers.insert(CONTENT_ENCODING, encoding);
+            last.push((CONTENT_ENCODING, encoding));
         }
         if self.cross_origin {
-            headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
-            headers.insert(
-                ACCESS_CONTROL_EXPOSE_HEADERS,
-                HeaderValue::from_static("x-amzn-RequestId,x-amz-crc32,Date"),
-            );
+            last.push((ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*")));
+            let exposed = HeaderValue::from_static("x-amzn-RequestId,x-amz-crc32,Date");
+            last.push((ACCESS_CONTROL_EXPOSE_HEADERS, exposed));
         }
+        Framed {
+            status: answer.status,
+            first: answer.extra,
+            content_type: answer.content_type.unwrap_or(json),
+            id: RequestId::draw(),
+            checksum,
+            last,
+            body: held(body, answer.share),
+        }
+    }
+}
+
+/// A response with the headers that every response has, in the service's order, and others before and after
+/// them.
+#[derive(Debug)]
+pub(crate) struct Framed {
+    status: StatusCode,
+    first: Headers,
+    content_type: HeaderValue,
+    id: RequestId,
+    checksum: u32,
+    last: Headers,
+    body: Bytes,
+}
+
+impl Framed {
+    pub(super) const fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    /// The id that it gives to its request.
+    pub(super) fn id(&self) -> &str {
+        self.id.as_str()
+    }
+
+    pub(super) const fn body_bytes(&self) -> usize {
+        self.body.len()
+    }
+
+    /// Notes that replication is simulated.
+    pub(super) fn note_simulation(&mut self) {
+        self.last.push((SIMULATED, TRUE));
+    }
+}
+
+impl Answering for Framed {
+    type Body = Full<Bytes>;
+
+    fn write_head(&self, text: &mut Vec<u8>) {
+        write_status(text, self.status);
+        for (name, value) in &self.first {
+            write_header(text, name, value);
+        }
+        text.extend_from_slice(b"content-type: ");
+        text.extend_from_slice(self.content_type.as_bytes());
+        text.extend_from_slice(b"\r\nx-amzn-requestid: ");
+        text.extend_from_slice(&self.id.0);
+        text.extend_from_slice(b"\r\nx-amz-crc32: ");
+        write_number(text, self.checksum.into());
+        text.extend_from_slice(b"\r\nserver: Server\r\n");
+        for (name, value) in &self.last {
+            write_header(text, name, value);
+        }
+    }
+
+    fn into_body(self) -> Full<Bytes> {
+        Full::new(self.body)
+    }
+
+    fn into_response(self) -> Response<Full<Bytes>> {
+        let mut response = Response::new(Full::new(self.body));
+        *response.status_mut() = self.status;
+        let headers = response.headers_mut();
+        headers.reserve(self.first.len() + COMMON_HEADERS + self.last.len());
+        headers.extend(self.first);
+        headers.insert(CONTENT_TYPE, self.content_type);
+        headers.insert(REQUEST_ID, self.id.value());
+        headers.insert(CHECKSUM, HeaderValue::from(self.checksum));
+        headers.insert(SERVER, HeaderValue::from_static("Server"));
+        headers.extend(self.last);
         response
     }
 }
@@ -275,24 +363,33 @@ fn compress(body: Vec<u8>, accepted: &str) -> (Vec<u8>, Option<HeaderValue>) {
     }
 }
 
-/// The id that a framed response gives to its request.
-pub(crate) fn id<T>(response: &Response<T>) -> &str {
-    request_head::text(response.headers().get(REQUEST_ID))
-}
+/// The id of a request: 52 characters of the service's alphabet.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RequestId([u8; ID_BYTES]);
 
-/// A request id: 52 characters of the service's alphabet.
-pub(super) fn request_id() -> HeaderValue {
-    let mut text = [b'0'; 52];
-    // One random byte per character, of which five bits are used.
-    let mut bits = [0; 56];
-    for word in bits.as_chunks_mut::<8>().0 {
-        *word = environment::request_bits().to_le_bytes();
+impl RequestId {
+    pub(super) fn draw() -> Self {
+        let mut text = [0; ID_BYTES];
+        // Ten bits for two characters.
+        for part in text.chunks_mut(CHARACTERS_PER_DRAW) {
+            let mut bits = environment::request_bits();
+            for place in part.chunks_exact_mut(2) {
+                let [low, high, ..] = bits.to_le_bytes();
+                let pair = usize::from(u16::from_le_bytes([low, high & 3]));
+                place.copy_from_slice(PAIRS.get(pair).map_or(b"00", |pair| pair));
+                bits >>= 10;
+            }
+        }
+        Self(text)
     }
-    for (place, bits) in text.iter_mut().zip(bits) {
-        let five = bits & 31;
-        *place = if five < 10 { b'0' + five } else { b'A' - 10 + five };
+
+    pub(super) fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.0).unwrap_or_default()
     }
-    HeaderValue::from_bytes(&text).unwrap_or_else(|_| HeaderValue::from_static("0"))
+
+    fn value(self) -> HeaderValue {
+        HeaderValue::from_bytes(&self.0).unwrap_or_else(|_| HeaderValue::from_static("0"))
+    }
 }
 
 #[cfg(test)]
@@ -317,10 +414,45 @@ mod tests {
     }
 
     #[test]
+    fn responses_have_the_same_common_headers_with_and_without_others() {
+        let prefs = ResponsePrefs { accepted: "", amz_json: true, cross_origin: false };
+        let framed = |answer| {
+            let response = prefs.frame(answer).into_response();
+            let headers = response.headers().iter();
+            let known = headers.filter(|(name, _)| ![REQUEST_ID, SMITHY_PROTOCOL].contains(name));
+            known.map(|(name, value)| (name.clone(), value.clone())).collect::<Vec<_>>()
+        };
+        let usual = framed(Answer::json(b"{}".to_vec(), None));
+        let mut with_others = Answer::json(b"{}".to_vec(), None);
+        with_others.extra.push((SMITHY_PROTOCOL, RPC_V2_CBOR));
+        assert_eq!(usual, framed(with_others));
+        let checksum = HeaderValue::from(crc32fast::hash(b"{}"));
+        assert_eq!(usual[..2], [(CONTENT_TYPE, AMZ_JSON), (CHECKSUM, checksum)]);
+        assert_eq!(usual.len(), 3);
+    }
+
+    #[test]
     fn request_ids_have_the_services_form_and_differ() {
-        let (one, two) = (request_id(), request_id());
-        assert_eq!(one.len(), 52);
-        assert!(one.as_bytes().iter().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit()));
-        assert_ne!(one, two);
+        let (one, two) = (RequestId::draw(), RequestId::draw());
+        assert_eq!(one.as_str().len(), 52);
+        assert!(one.0.iter().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit()));
+        let distinct: std::collections::BTreeSet<u8> = (0..100).flat_map(|_| RequestId::draw().0).collect();
+        assert_eq!(distinct.len(), 32, "each character is drawn");
+        assert_ne!(one.as_str(), two.as_str());
+    }
+
+    #[test]
+    fn a_written_head_has_the_headers_of_the_response() {
+        let prefs = ResponsePrefs { accepted: "gzip", amz_json: false, cross_origin: true };
+        let mut with_others = Answer::json(vec![b'a'; COMPRESS_BYTES_MIN], None);
+        with_others.extra.push((SMITHY_PROTOCOL, RPC_V2_CBOR));
+        for answer in [Answer::json(b"{}".to_vec(), None), Answer::error(400, Vec::new()), with_others] {
+            let mut framed = prefs.frame(answer);
+            framed.note_simulation();
+            let (mut written, mut expected) = (Vec::new(), Vec::new());
+            framed.write_head(&mut written);
+            framed.into_response().write_head(&mut expected);
+            assert_eq!(String::from_utf8(written), String::from_utf8(expected));
+        }
     }
 }

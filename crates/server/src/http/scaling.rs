@@ -2,7 +2,6 @@
 //!
 //! It does not know what any operation does.
 
-use hyper::body::Incoming;
 use keywright_semantics::error::Error;
 use keywright_semantics::scaling::Operation;
 use keywright_semantics::scaling::request::Request;
@@ -16,6 +15,7 @@ use super::receive::BodyForm;
 use super::request_trace::Trace;
 use super::response::Answer;
 use super::service::Service;
+use crate::connection::body::RequestBody;
 
 impl Service {
     /// Answers a request on scalable targets, faults too.
@@ -23,7 +23,7 @@ impl Service {
         &self,
         context: &RequestContext<'_>,
         operation: &str,
-        body: Incoming,
+        body: RequestBody,
         trace: &mut Trace,
     ) -> Answer {
         match self.scale(context, operation, body, trace).await {
@@ -41,7 +41,7 @@ impl Service {
         &self,
         context: &RequestContext<'_>,
         operation: &str,
-        body: Incoming,
+        body: RequestBody,
         trace: &mut Trace,
     ) -> Result<Answer, Error> {
         let signed = self.receive_signed(context, (Family::Scaling, BodyForm::Short), body, trace).await?;

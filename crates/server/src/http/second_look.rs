@@ -400,7 +400,7 @@ pub(crate) fn each_use(
 ) -> bool {
     let Some(uses) = uses(request) else { return false };
     for used in &uses {
-        let resource = Resource::of_table(used.table.as_given.as_str(), used.index);
+        let resource = Resource::of_table(used.table.as_given(), used.index);
         look(&Touches::One(Touch { action: used.action, resource }), used.context(around));
     }
     true
@@ -423,7 +423,7 @@ pub(super) fn look(
 }
 
 fn look_at_use(used: &Use<'_>, judge: &Judge) -> Result<(), Error> {
-    let resource = Resource::of_table(used.table.as_given.as_str(), used.index);
+    let resource = Resource::of_table(used.table.as_given(), used.index);
     let one = Touches::One(Touch { action: used.action, resource });
     let Some(context) = used.context(judge) else { return Err(judge.undecided_touches(&one)) };
     judge.look_again(&one, &context)

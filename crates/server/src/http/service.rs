@@ -7,14 +7,12 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
 use futures_util::FutureExt as _;
-use http_body_util::Full;
-use hyper::body::{Body as _, Incoming};
+use hyper::body::Body as _;
 use hyper::header::{AUTHORIZATION, HOST};
 use hyper::http::request::Parts;
-use hyper::{HeaderMap, Method, Request, Response};
-use keywright_engine::Lane;
+use hyper::{HeaderMap, Method};
+use keywright_engine::{Caller, Lane};
 use keywright_semantics::error::{Error, ErrorKind};
 use keywright_semantics::messages;
 use keywright_wire::sigv4::scope_service;
@@ -24,8 +22,9 @@ use tokio::sync::{OnceCell, RwLock, Semaphore, watch};
 
 use super::audit_notes::Called;
 use super::auth::Authenticator;
-use super::context::{RequestContext, signed_headers};
+use super::context::{RequestContext, SignedHeaders};
 use super::failed_signatures::FailedSignatures;
+use super::known_claim::KnownClaim;
 use super::own_call::OwnCall;
 use super::peer_door::{self, PeerDoor};
 use super::proxies::TrustedProxies;
@@ -33,20 +32,20 @@ use super::request_log::{Outcome, RequestLog};
 use super::request_metrics::RequestMetrics;
 use super::request_rates::RequestRates;
 use super::request_trace::Trace;
-use super::response::{self, Answer, ResponsePrefs};
+use super::response::{Answer, Framed, ResponsePrefs};
 use super::sessions::Sessions;
 use super::turns::Turns;
 use super::web_guard::{Refusal, WebGuard};
 use crate::audit::Audit;
 use crate::clock::Desk;
-use crate::connection::body::{self, BodyBudgets};
+use crate::connection::body::{self, BodyBudgets, RequestBody};
 use crate::connection::budget::{Budget, BudgetFigures};
 use crate::connection::client::Client;
 use crate::connection::connections::{ConnectionFigures, Connections};
 use crate::connection::head_meter::HeadMeter;
-use crate::connection::listener::Serving;
 use crate::connection::refused::{Cause, Refused};
 use crate::connection::request_head::{self, RequestHead};
+use crate::connection::serving::Serving;
 use crate::deliveries::Figures;
 use crate::kms;
 use crate::limits::{HEAD_BYTES_MAX, Limits, PAGE_ANSWER_BYTES, READERS_MAX, UNVERIFIED_DISCARDS_MAX};
@@ -228,23 +227,23 @@ impl Service {
     }
 
     /// Counts an answered request, and logs it if it is one of those.
-    pub(super) fn note(&self, trace: &Trace, response: &Response<Full<Bytes>>) {
-        let finished =
-            trace.finish(usize::try_from(response.body().size_hint().lower()).unwrap_or(usize::MAX));
+    pub(super) fn note(&self, trace: &Trace, framed: &Framed) {
+        let finished = trace.finish(framed.body_bytes());
         self.metrics.count(&finished);
         if let Some(log) = self.request_log {
-            let status = response.status().as_u16();
-            log.note(trace, &finished, Outcome { status, request_id: response::id(response) });
+            let status = framed.status().as_u16();
+            log.note(trace, &finished, Outcome { status, request_id: framed.id() });
         }
     }
 
+    /// hyper moves the future of a request as a whole, so all ways but the usual one are boxed.
     async fn respond(
         &self,
         head: &Parts,
         fields: &RequestHead<'_>,
-        mut body: Incoming,
+        mut body: RequestBody,
         admitted: Result<(), Refusal>,
-        client: &Client,
+        (client, known): (&Client, &KnownClaim),
         trace: &mut Trace,
     ) -> Answer {
         let own = OwnCall::of(head);
@@ -265,17 +264,25 @@ impl Service {
             admitted => self.reject_early(head, fields, &body, admitted),
         };
         if let Some(answer) = early {
-            self.discard(head, &mut body, client).await;
+            Box::pin(self.discard(head, &mut body, client)).await;
             return answer;
         }
         let Ok(_under_way) = client.begin_request() else {
-            self.discard(head, &mut body, client).await;
+            Box::pin(self.discard(head, &mut body, client)).await;
             trace.error = Some(ErrorKind::ServiceUnavailable);
             return failure(&self.busy(Cause::RequestsPerAddress));
         };
-        let headers = signed_headers(head, self.authenticator.verifies());
+        let trusted = match (own, control, api) {
+            (None, None, Family::DynamoDb) if !is_peer => self.trusted(head, fields, known),
+            _ => None,
+        };
+        let headers = match trusted {
+            Some(_) => SignedHeaders::none(),
+            None => SignedHeaders::of(head, fields, self.authenticator.verifies()),
+        };
+        let (headers, trusted) = (headers.as_slice(), trusted.as_ref());
         let ip = self.proxies.client(client.ip, &head.headers);
-        let context = RequestContext { head, fields, headers: &headers, client, ip };
+        let context = RequestContext { head, fields, headers, client, known, trusted, ip };
         trace.audit = if self.audit.is_none() || is_peer {
             None
         } else {
@@ -284,25 +291,37 @@ impl Service {
             self.noted(Called::of(head, api, operation, own), &context)
         };
         let served = match (api, operation) {
-            _ if is_peer => Ok(self.serve_peer(&context, body, trace).await),
-            _ if let Some(call) = own => self.serve_own(&context, call, body, trace).await,
-            _ if let Some(control) = control => self.serve_control(&context, control, body, trace).await,
-            (Family::DynamoDb, _) => self.serve(&context, body, trace).await,
-            (Family::EventSources, _) => Ok(self.serve_event_sources(&context, body, trace).await),
-            (Family::Monitoring(protocol), operation) => {
-                Ok(self.serve_monitoring(&context, (protocol, operation), body, trace).await)
+            _ if is_peer => Ok(Box::pin(self.serve_peer(&context, body, trace)).await),
+            _ if let Some(call) = own => Box::pin(self.serve_own(&context, call, body, trace)).await,
+            _ if let Some(control) = control => {
+                Box::pin(self.serve_control(&context, control, body, trace)).await
             }
-            (Family::Identity(api), _) => Ok(self.serve_identity(&context, api, body, trace).await),
-            (Family::Scaling, operation) => Ok(self.serve_scaling(&context, operation, body, trace).await),
+            (Family::DynamoDb, _) => self.serve(&context, body, trace).await,
+            (Family::EventSources, _) => Ok(Box::pin(self.serve_event_sources(&context, body, trace)).await),
+            (Family::Monitoring(protocol), operation) => {
+                Ok(Box::pin(self.serve_monitoring(&context, (protocol, operation), body, trace)).await)
+            }
+            (Family::Identity(api), _) => Ok(Box::pin(self.serve_identity(&context, api, body, trace)).await),
+            (Family::Scaling, operation) => {
+                Ok(Box::pin(self.serve_scaling(&context, operation, body, trace)).await)
+            }
         };
         match served {
             Ok(answer) => answer,
             Err(error) => {
                 trace.note_error(&error);
-                self.delay_failed_signature(&error, client).await;
-                self.failed(error).await
+                Box::pin(self.delay_failed_signature(&error, client)).await;
+                Box::pin(self.failed(error)).await
             }
         }
+    }
+
+    /// Whose request to DynamoDB it is, if that is known without reading its claim.
+    fn trusted(&self, head: &Parts, fields: &RequestHead<'_>, known: &KnownClaim) -> Option<Caller> {
+        if self.authenticator.verifies() || head.uri.query().is_some() {
+            return None;
+        }
+        known.caller_of_head(&fields.claim, Family::DynamoDb.signature_service())
     }
 
     /// The API of a form. IAM's and STS's are served only where signatures are verified.
@@ -320,7 +339,7 @@ impl Service {
         &self,
         head: &Parts,
         fields: &RequestHead<'_>,
-        body: &Incoming,
+        body: &RequestBody,
         admitted: Result<(), Refusal>,
     ) -> Option<Answer> {
         if body::declared_bytes(body).is_some_and(|bytes| bytes > body::BYTES_MAX) {
@@ -356,7 +375,9 @@ impl Service {
 }
 
 impl Serving for Service {
-    type Body = Full<Bytes>;
+    type Answer = Framed;
+    type Known = KnownClaim;
+    const HAS_USUAL: bool = true;
 
     fn connections(&self) -> Connections {
         let (refused, answers) = (Arc::clone(&self.refused), Arc::clone(&self.answers));
@@ -374,34 +395,35 @@ impl Serving for Service {
     }
 
     /// Answers any request. A panic becomes a 500 response and never ends the process.
-    async fn answer(&self, request: Request<Incoming>, client: &Client) -> Response<Full<Bytes>> {
+    async fn answer(&self, head: &Parts, body: RequestBody, client: &Client, known: &KnownClaim) -> Framed {
         let mut traced = self.traced();
         let trace = &mut traced.trace;
-        let (head, body) = request.into_parts();
         let fields = RequestHead::read(&head.headers);
-        let admitted = self.web_guard.check(&fields);
+        let admitted = self.web_guard.check(&fields, &client.host);
         let prefs = ResponsePrefs::read(&fields, admitted.is_ok());
-        let responded = self.respond(&head, &fields, body, admitted, client, trace);
+        let responded = self.respond(head, &fields, body, admitted, (client, known), trace);
         let answer = AssertUnwindSafe(responded).catch_unwind().await;
         let answer = answer.unwrap_or_else(|_panic| {
             trace.error = Some(ErrorKind::InternalServerError);
             failure(&internal_error())
         });
-        let mut response = self.framed_and_recorded(answer, prefs, trace).await;
+        let mut framed = match Service::framed_now(answer, prefs, trace) {
+            Ok(framed) => framed,
+            Err(answer) => Box::pin(self.framed_and_recorded(answer, prefs, trace)).await,
+        };
         if self.simulation.as_ref().is_some_and(|desk| desk.is_acting()) {
-            response.headers_mut().insert(response::SIMULATED, response::TRUE);
+            framed.note_simulation();
         }
         if trace.is_call {
-            self.note(trace, &response);
+            self.note(trace, &framed);
         }
-        response
+        framed
     }
 }
 
 /// The API of a request, and the operation if the head names it and the API is not DynamoDB's.
 fn family<'h>(head: &'h Parts, fields: &'h RequestHead<'_>) -> (Family, &'h str) {
-    let (target, content_type) = (request_head::text(fields.target), request_head::text(fields.content_type));
-    Family::of(head.uri.path(), target, content_type)
+    Family::of(head.uri.path(), fields.target, fields.content_type)
 }
 
 /// The server's name as the client wrote it.
@@ -415,7 +437,7 @@ fn line_bytes(head: &Parts) -> usize {
 }
 
 fn is_amz_json(fields: &RequestHead<'_>) -> bool {
-    let text = request_head::text(fields.content_type);
+    let text = fields.content_type;
     if text == "application/x-amz-json-1.0" {
         return true;
     }

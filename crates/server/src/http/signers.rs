@@ -13,6 +13,7 @@ use keywright_wire::sigv4::{SignedRequest, session_token};
 use super::auth::{Begun, CheckedClaim, Signer, SignerKey};
 use super::context::RequestContext;
 use super::judgement::{Circumstances, Judge, Peer, header_of};
+use super::known_claim::KnownClaim;
 use super::rights::Rights;
 use super::service::Service;
 use super::sessions::{Holder, NoSession, Session, Sessions};
@@ -30,7 +31,10 @@ impl Service {
         context: &RequestContext<'a>,
         family: Family,
     ) -> Result<CheckedClaim<'a>, Error> {
-        self.claimed(&context.signed(&[]), family).await
+        match context.trusted {
+            Some(caller) => Ok(CheckedClaim::Trusted(caller.clone())),
+            None => self.claimed(&context.signed(&[]), family, context.known).await,
+        }
     }
 
     /// The same of a request by any way.
@@ -38,12 +42,13 @@ impl Service {
         &'a self,
         request: &SignedRequest<'a>,
         family: Family,
+        known: &KnownClaim,
     ) -> Result<CheckedClaim<'a>, Error> {
-        match self.authenticator.begin(request, family.signature_service(), environment::now)? {
+        match self.authenticator.begin(request, family.signature_service(), known, environment::now)? {
             Begun::Checked(checked) => Ok(checked),
             Begun::Unknown(unknown) => {
                 let token = session_token(request);
-                let key = self.key_now(unknown.claim.access_key_id(), token.as_deref()).await?;
+                let key = Box::pin(self.key_now(unknown.claim.access_key_id(), token.as_deref())).await?;
                 Ok(unknown.with(key))
             }
         }

@@ -21,6 +21,7 @@ use super::request_trace::Trace;
 use super::response::{Answer, ResponsePrefs};
 use super::service::{Service, failure, internal_error};
 use super::visitors::{Visiting, is_signed_out};
+use crate::connection::answering::Answering as _;
 use crate::connection::client::Address;
 use crate::connection::request_head::RequestHead;
 use crate::studio::{
@@ -57,9 +58,9 @@ impl Service {
                 self.failed(error).await.explained(why.explanation())
             }
         };
-        let response = self.framed_and_recorded(answer, prefs, trace).await;
-        self.note(trace, &response);
-        Called::Answered { response, took: trace.elapsed() }
+        let framed = self.framed_and_recorded(answer, prefs, trace).await;
+        self.note(trace, &framed);
+        Called::Answered { response: framed.into_response(), took: trace.elapsed() }
     }
 
     /// Executes a request of the studio on metrics or alarms. No figure counts it.
@@ -167,8 +168,8 @@ impl Service {
             }
             Err(error) => refused(&error),
         };
-        let response = self.framed_and_recorded(answer, prefs, trace).await;
-        Called::Answered { response, took: trace.elapsed() }
+        let framed = self.framed_and_recorded(answer, prefs, trace).await;
+        Called::Answered { response: framed.into_response(), took: trace.elapsed() }
     }
 
     /// The response to a visitor whose rights are not known: the key is gone, or the store does not answer.

@@ -4,7 +4,9 @@
 //! It knows the form, for the server and for `keywright global verify`. The engine does the work.
 
 use bytes::Bytes;
-use keywright_engine::{HeldState, Rejoin, ReplicaDifference, Verdict, Verification, VerifiedReplica};
+use keywright_engine::{
+    HeldState, Rejoin, ReplicaDifference, UnsentItems, Verdict, Verification, VerifiedReplica,
+};
 use keywright_model::item_json::write_item;
 use keywright_model::json::Json;
 use keywright_semantics::codec::EncodedItem;
@@ -18,13 +20,18 @@ pub(crate) const SHOWS: &str = "verification";
 /// The member of a request that says whether differences are repaired.
 pub(crate) const REPAIRS: &str = "repair";
 /// The member of a request that names the table that rejoins.
-pub(crate) const REJOINS: &str = "rejoin";
+const REJOINS: &str = "rejoin";
 /// The member that says whether it keeps what it wrote alone.
-pub(crate) const KEEPS: &str = "keep";
+const KEEPS: &str = "keep";
+/// The member that says since when it keeps what it writes, and that pages of its own later items have.
+pub(crate) const SINCE: &str = "since";
 /// The member of a request that names the table whose own later items are wanted.
 pub(crate) const UNSENT: &str = "unsent";
 /// The member that has the place of the next page, in requests and answers.
 pub(crate) const FROM: &str = "from";
+/// The member that says that a table is strongly consistent, and its value then.
+pub(crate) const CONSISTENCY: &str = "consistency";
+pub(crate) const STRONG: &str = "STRONG";
 /// Items of one response, in bytes; the last may go beyond. Further differences are left out.
 const KEYS_BYTES_MAX: usize = 1024 * 1024;
 
@@ -52,9 +59,13 @@ pub(super) enum Wish<'b> {
 /// Reads a request's body; `None` if it asks for something else, or is wrong.
 pub(super) fn read(body: &Json) -> Option<Wish<'_>> {
     let count = body.members().len();
-    if let (Some(table), 2) = (body.str_at(REJOINS), count) {
-        let keeps = body.get(KEEPS).and_then(Json::as_bool)?;
-        let how = if keeps { Rejoin::Keep } else { Rejoin::Discard };
+    if let Some(table) = body.str_at(REJOINS) {
+        let how = match (body.get(KEEPS).and_then(Json::as_bool)?, body.get(SINCE), count) {
+            (true, None, 2) => Rejoin::Keep,
+            (false, None, 2) => Rejoin::Discard { since_ms: None },
+            (false, Some(since), 3) => Rejoin::Discard { since_ms: Some(since.as_u64()?) },
+            _ => return None,
+        };
         return Some(Wish::Rejoin { table, how });
     }
     if let (Some(table), 1..=2) = (body.str_at(UNSENT), count) {
@@ -79,11 +90,21 @@ pub(crate) fn request(table: &str, repairs: bool) -> Json {
     Json::object([(BEGINS, Json::text(table)), (REPAIRS, Json::Bool(repairs))])
 }
 
+/// The body of a request that lets a table rejoin.
+pub(crate) fn rejoin(table: &str, how: Rejoin) -> Json {
+    let keeps = how == Rejoin::Keep;
+    let mut body = Json::object([(REJOINS, Json::text(table)), (KEEPS, Json::Bool(keeps))]);
+    if let Rejoin::Discard { since_ms: Some(since_ms) } = how {
+        body.set(SINCE, Json::number(since_ms));
+    }
+    body
+}
+
 /// A page of items that a table has later than the members that it is lost to.
-pub(super) fn unsent(items: &[EncodedItem], next: Option<&Bytes>) -> Json {
-    let items = items.iter().map(|item| write_item(&item.decode(), &[])).collect();
-    let mut shown = Json::object([("items", Json::List(items))]);
-    if let Some(next) = next {
+pub(super) fn unsent(page: &UnsentItems) -> Json {
+    let items = page.items.iter().map(|item| write_item(&item.decode(), &[])).collect();
+    let mut shown = Json::object([("items", Json::List(items)), (SINCE, Json::number(page.since_ms))]);
+    if let Some(next) = &page.next {
         shown.set(FROM, Json::text(String::from(Hex(next.clone()))));
     }
     shown
@@ -100,6 +121,9 @@ pub(super) fn shown(verification: &Verification) -> Json {
     ]);
     if let Some(ended_ms) = verification.ended_ms {
         shown.set("ended", Json::number(ended_ms));
+    }
+    if verification.is_strong {
+        shown.set(CONSISTENCY, Json::text(STRONG));
     }
     shown.set("replicas", Json::List(verification.replicas.iter().map(replica).collect()));
     let mut bytes = 0;
@@ -125,7 +149,7 @@ pub(crate) const fn word(verdict: Verdict) -> &'static str {
 }
 
 fn replica(replica: &VerifiedReplica) -> Json {
-    Json::object([
+    let mut shown = Json::object([
         ("region", Json::text(&replica.region)),
         ("items", Json::number(replica.items)),
         ("deleted", Json::number(replica.deleted)),
@@ -134,7 +158,11 @@ fn replica(replica: &VerifiedReplica) -> Json {
         ("undecided", Json::number(replica.undecided)),
         ("gone", Json::Bool(replica.is_gone)),
         ("lost", Json::Bool(replica.is_lost)),
-    ])
+    ]);
+    if let Some(why) = &replica.unreached {
+        shown.set("unreached", Json::text(why));
+    }
+    shown
 }
 
 fn difference(difference: &ReplicaDifference) -> Json {
@@ -178,6 +206,16 @@ mod tests {
         assert_eq!(of(r#"{"verification": "T"}"#), Some(format!("{:?}", Wish::Show { table: "T" })));
         for other in [r#"{"verify": "T", "repair": 1}"#, r#"{"verify": "T", "verification": "T"}"#, "{}"] {
             assert_eq!(of(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn a_body_lets_a_table_rejoin_with_what_it_wrote_or_with_what_it_writes_since_a_time() {
+        for how in [Rejoin::Keep, Rejoin::Discard { since_ms: None }, Rejoin::Discard { since_ms: Some(7) }] {
+            assert_eq!(read(&rejoin("T", how)), Some(Wish::Rejoin { table: "T", how }));
+        }
+        for other in [r#"{"rejoin": "T"}"#, r#"{"rejoin": "T", "keep": true, "since": 7}"#] {
+            assert_eq!(read(&Json::parse(other).expect("JSON")), None, "{other}");
         }
     }
 }

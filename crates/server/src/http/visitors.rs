@@ -20,6 +20,7 @@ use keywright_wire::sigv4::{SignedRequest, session_token};
 use super::admission::Asker;
 use super::explanations::Why;
 use super::judgement::{Circumstances, Judge, Peer};
+use super::known_claim::KnownClaim;
 use super::rights::Rights;
 use super::service::Service;
 use crate::studio::{Access, Pass, Right, SignedIn, Unpermitted, Visit};
@@ -33,7 +34,7 @@ pub(super) struct Visiting<'s> {
 impl Service {
     /// Verifies the signature with which a visitor signs in.
     pub(super) async fn signed_in(&self, request: &SignedRequest<'_>) -> Result<SignedIn, Error> {
-        let claimed = self.claimed(request, Family::DynamoDb).await?;
+        let claimed = self.claimed(request, Family::DynamoDb, &KnownClaim::default()).await?;
         let signature = claimed.signature().unwrap_or_default().to_owned();
         let signer = claimed.verify(request)?;
         self.note_key_use(&signer, Family::DynamoDb);

@@ -13,7 +13,7 @@ use std::net::IpAddr;
 use hyper::header::HeaderValue;
 use keywright_semantics::messages::transport;
 
-use crate::connection::hosts::{AllowedHosts, Host};
+use crate::connection::hosts::{AdmittedHost, AllowedHosts, Host};
 use crate::connection::request_head::{RequestHead, visible};
 use crate::process::failure::Failure;
 
@@ -78,25 +78,32 @@ impl WebGuard {
         Self { origins, hosts, host_check }
     }
 
-    pub(crate) fn check(&self, head: &RequestHead<'_>) -> Result<(), Refusal> {
+    /// Checks a request of a connection on which this host was admitted before, if any was.
+    pub(crate) fn check(&self, head: &RequestHead<'_>, admitted: &AdmittedHost) -> Result<(), Refusal> {
         if head.repeated {
             return Err(Refusal::Repeated);
         }
-        if !self.admits_host(head) {
+        if !self.admits_host(head, admitted) {
             return Err(Refusal::Host);
         }
         if self.origins.admit(head.origin, head.fetch_site) { Ok(()) } else { Err(Refusal::Page) }
     }
 
     /// A request without `Host` does not come from a browser: HTTP/1.0 clients may omit it.
-    fn admits_host(&self, head: &RequestHead<'_>) -> bool {
+    fn admits_host(&self, head: &RequestHead<'_>, admitted: &AdmittedHost) -> bool {
         let from_browser = head.origin.is_some() || head.fetch_metadata;
         match (self.host_check, head.host) {
             (HostCheck::Nothing, _) => true,
             (HostCheck::Browsers, _) | (HostCheck::Everything, None) if !from_browser => true,
             (_, None) => false,
+            (_, Some(host)) if admitted.is(host.as_bytes()) => true,
             (_, Some(host)) => {
-                visible(host).and_then(Host::of_authority).is_some_and(|host| self.hosts.admit(host))
+                let named = visible(host).and_then(Host::of_authority);
+                let is_admitted = named.is_some_and(|named| self.hosts.admit(named));
+                if is_admitted {
+                    admitted.note(host.as_bytes());
+                }
+                is_admitted
             }
         }
     }
@@ -285,7 +292,10 @@ mod tests {
         for &(name, value) in headers {
             map.append(HeaderName::from_static(name), HeaderValue::from_static(value));
         }
-        guard.check(&RequestHead::read(&map))
+        let (head, admitted) = (RequestHead::read(&map), AdmittedHost::default());
+        let first = guard.check(&head, &admitted);
+        assert_eq!(guard.check(&head, &admitted), first, "the same request again on its connection");
+        first
     }
 
     const LOOPBACK: &str = "127.0.0.1";
@@ -301,6 +311,24 @@ mod tests {
         }
         assert_eq!(judge(LOOPBACK, false, &[]), Ok(()));
         assert_eq!(judge(LOOPBACK, false, &[("sec-fetch-mode", "cors")]), Err(Refusal::Host));
+    }
+
+    #[test]
+    fn a_host_is_admitted_by_its_own_name_on_a_connection_that_named_another() {
+        let hosts = AllowedHosts::new(LOOPBACK.parse().unwrap(), &[]).unwrap();
+        let guard = WebGuard::new(origins(&[], false), hosts, HostCheck::Everything);
+        let admitted = AdmittedHost::default();
+        for (host, outcome) in [
+            ("evil.example:8000", Err(Refusal::Host)),
+            ("localhost:8000", Ok(())),
+            ("localhost:8000", Ok(())),
+            ("evil.example:8000", Err(Refusal::Host)),
+            ("localhost:8000.evil.example", Err(Refusal::Host)),
+            ("127.0.0.1:8000", Ok(())),
+        ] {
+            let head = HeaderMap::from_iter([(hyper::header::HOST, HeaderValue::from_static(host))]);
+            assert_eq!(guard.check(&RequestHead::read(&head), &admitted), outcome, "{host}");
+        }
     }
 
     #[test]

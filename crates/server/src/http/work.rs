@@ -37,13 +37,13 @@ impl Service {
 
     /// Runs work on this thread, or on the computation lane if it covers many bytes.
     pub(super) async fn offload<T>(&self, bytes: usize, work: impl FnOnce() -> T) -> T {
-        if bytes <= COMPUTED_BYTES_AT_ONCE { work() } else { self.lane.run(work).await }
+        if bytes <= COMPUTED_BYTES_AT_ONCE { work() } else { Box::pin(self.lane.run(work)).await }
     }
 
     /// Takes memory for an answer of this size.
     pub(super) async fn answer_share(&self, bytes: Option<usize>) -> Result<Option<Share>, Error> {
         let Some(bytes) = bytes else { return Ok(None) };
-        let taken = self.answers.acquire(bytes).await;
+        let taken = Box::pin(self.answers.acquire(bytes)).await;
         Ok(Some(taken.map_err(|_exhausted| self.busy(Cause::AnswerBudget))?))
     }
 

@@ -9,7 +9,7 @@
 
 pub(crate) mod exposition;
 mod listener;
-mod process;
+pub(crate) mod process;
 pub(crate) mod report;
 mod routes;
 

@@ -41,7 +41,8 @@ fn processor_time() -> Option<Duration> {
     None
 }
 
-fn resident_bytes() -> Option<u64> {
+/// Physical memory of the process.
+pub(crate) fn resident_bytes() -> Option<u64> {
     const KIB: u64 = 1024;
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;

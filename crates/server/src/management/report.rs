@@ -70,6 +70,14 @@ pub(crate) fn requests(exposition: &mut Exposition, totals: &Totals) {
     }
     exposition.metric(
         COUNTER,
+        "keywright_long_decodings_total",
+        "Requests whose body the decoder did not read by its short way, by operation.",
+    );
+    for operation in &totals.operations {
+        exposition.sample(&[("operation", operation.name)], operation.long_decodings);
+    }
+    exposition.metric(
+        COUNTER,
         "keywright_request_errors_total",
         "Requests that were answered with an error, by operation and the error's name.",
     );
@@ -221,6 +229,16 @@ pub(crate) fn verifications(exposition: &mut Exposition, figures: &VerificationF
         "keywright_replica_differences",
         "Items that differ between replicas, by the last comparison of each table.",
         figures.differences,
+    );
+}
+
+/// How far the clocks of regions are apart.
+pub(crate) fn clocks(exposition: &mut Exposition, ahead_ms: u64) {
+    exposition.single(
+        GAUGE,
+        "keywright_replica_clock_ahead_seconds",
+        "The most that the clock of a region is ahead of another's, by the changes that arrive.",
+        Millionths(ahead_ms.saturating_mul(1_000)),
     );
 }
 

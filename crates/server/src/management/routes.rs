@@ -18,6 +18,7 @@ use keywright_semantics::error::{Error, ErrorKind};
 
 use super::exposition::{Exposition, MEDIA_TYPE};
 use super::listener::Subject;
+use crate::connection::hosts::AdmittedHost;
 use crate::connection::request_head::RequestHead;
 use crate::http::web_guard::WebGuard;
 use crate::storage::health::Health;
@@ -40,7 +41,7 @@ impl Routes {
 
     pub(super) async fn answer(&self, request: Request<Incoming>, ip: IpAddr) -> Response<Full<Bytes>> {
         let (head, _body) = request.into_parts();
-        if let Err(refusal) = self.guard.check(&RequestHead::read(&head.headers)) {
+        if let Err(refusal) = self.guard.check(&RequestHead::read(&head.headers), &AdmittedHost::default()) {
             return response(StatusCode::FORBIDDEN, TEXT, format!("{}\n", refusal.message()));
         }
         if !matches!(head.method, Method::GET | Method::HEAD) {

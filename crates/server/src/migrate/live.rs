@@ -51,7 +51,7 @@ async fn migrate(source: &Side, target: &Side, state: &StateFile, choices: Choic
     let begun = Begun::read(record.as_ref());
     let (mut at_source, mut at_target) = (source.connect().await?, target.connect().await?);
     refuse_itself(source, target, "--as")?;
-    target_table::check(&mut at_target, target, &begun).await?;
+    target_table::check(&mut at_target, target, &begun, "--as").await?;
     let description = source.describe_source(&mut at_source).await?;
     check_source(record.as_ref(), &description)?;
     let asked = (choices.stream, choices.extent);
@@ -102,6 +102,7 @@ async fn migrate(source: &Side, target: &Side, state: &StateFile, choices: Choic
         target,
         keys: definition.schema.key.attributes().cloned().collect(),
         source_items: table::item_count(&description),
+        leave_out: None,
     };
     let keys = sides.keys.clone();
     let report = |event| show.take(event);
@@ -253,7 +254,7 @@ fn say(
     output::note(&match choices.until {
         Until::CaughtUp if last.is_empty() => "  compare both sides, and end".to_owned(),
         Until::CaughtUp => format!("  compare both sides, turn on {}, and end", last.join(", ")),
-        Until::Stopped => "  follow until Ctrl-C".to_owned(),
+        Until::Near | Until::Stopped => "  follow until Ctrl-C".to_owned(),
     });
     Ok(())
 }

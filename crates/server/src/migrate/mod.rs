@@ -4,17 +4,19 @@
 //! - `from`: what `--from` names; `definition`: the table to create; `side`: a table at an endpoint;
 //!   `state_file`: how far a migration has come; `target_table`: the table that it fills, by `writes`.
 //! - `follow`: a table in use, copied and followed; `source_stream`: what it is followed by. `live` and
-//!   `replicate`: the commands on top of it; `show`: what they say meanwhile.
+//!   `replicate`: the commands on top of it; `show`: what they say meanwhile. `both_ways`: two tables that
+//!   are both written.
 //! - `file`: database files of DynamoDB Local and dynoxide. `export`: exports of the service and increments.
 //!
 //! Every migration goes over public APIs, says what it will do, and goes on where it was stopped. It writes
 //! only into tables that it created.
 //!
-//! Layers: definition, extent, from, side, state_file, writes < target_table < follow < show, source_stream <
-//! export, file, live, replicate
+//! Layers: definition, extent, from, side, state_file, writes < target_table < follow < source_stream <
+//! both_ways < show < export, file, live, replicate
 
 #![expect(clippy::doc_markdown, reason = "the order of layers names modules")]
 
+mod both_ways;
 mod definition;
 mod export;
 mod extent;

@@ -3,6 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};
 
+use super::both_ways::Came;
 use super::follow::{Event, NEAR_MS, Until};
 use super::side::Side;
 use crate::client::progress::Spinner;
@@ -59,10 +60,13 @@ impl<'s> Show<'s> {
             Event::Removed { items } => {
                 output::note(&format!("{table}: {items} items are removed that it does not have any more"));
             }
-            Event::Applied { changes, lag_ms } => self.say_at_times(&applied(table, changes, lag_ms)),
-            Event::CaughtUp { changes, is_quiet } => {
+            Event::Applied { changes, expiries, lag_ms } => {
+                self.say_at_times(&applied(table, &counted(changes, expiries), lag_ms));
+            }
+            Event::CaughtUp { changes, expiries, is_quiet } => {
+                let changes = counted(changes, expiries);
                 let next = match (self.until, self.purpose, is_quiet) {
-                    (Until::CaughtUp, _, true) => "",
+                    (Until::CaughtUp, _, true) | (Until::Near, ..) => "",
                     (Until::CaughtUp, _, false) => ". It ends once the writers of the source have stopped",
                     (Until::Stopped, Purpose::Migration, _) => {
                         ". To end: stop the writers of the source, Ctrl-C, and the same command with --cutover"
@@ -71,10 +75,17 @@ impl<'s> Show<'s> {
                 };
                 let seconds = NEAR_MS / 1000;
                 output::note(&format!(
-                    "{table}: caught up after {changes} changes, less than {seconds} s behind{next}"
+                    "{table}: caught up after {changes}, less than {seconds} s behind{next}"
                 ));
             }
         }
+    }
+
+    /// Shows how far a bridge has come whose tables are both written.
+    pub(super) fn both_ways(&self, came: Came) {
+        let Came { sent, arrived, open } = came;
+        let table = &self.source.table;
+        self.say_at_times(&format!("{table}: {sent} changes sent to it, {arrived} taken, {open} under way"));
     }
 
     /// Shows this on a terminal; says it elsewhere, unless something was said a moment ago.
@@ -90,12 +101,18 @@ impl<'s> Show<'s> {
     }
 }
 
-fn applied(table: &str, changes: u64, lag_ms: u64) -> String {
+/// In words: `7 changes, 2 of them by time to live`.
+fn counted(changes: u64, expiries: u64) -> String {
+    let expired = if expiries == 0 { String::new() } else { format!(", {expiries} of them by time to live") };
+    format!("{changes} changes{expired}")
+}
+
+fn applied(table: &str, changes: &str, lag_ms: u64) -> String {
     if lag_ms == u64::MAX {
-        return format!("{table}: {changes} changes applied");
+        return format!("{table}: applied {changes}");
     }
     let (seconds, tenths) = (lag_ms / 1000, lag_ms % 1000 / 100);
-    format!("{table}: {changes} changes applied, {seconds}.{tenths} s behind")
+    format!("{table}: applied {changes}; {seconds}.{tenths} s behind")
 }
 
 #[cfg(test)]
@@ -104,7 +121,8 @@ mod tests {
 
     #[test]
     fn a_lag_is_shown_in_seconds_and_left_out_if_the_source_gives_no_times() {
-        assert_eq!(applied("T", 7, 1260), "T: 7 changes applied, 1.2 s behind");
-        assert_eq!(applied("T", 7, u64::MAX), "T: 7 changes applied");
+        assert_eq!(applied("T", &counted(7, 0), 1260), "T: applied 7 changes; 1.2 s behind");
+        let expired = applied("T", &counted(7, 2), u64::MAX);
+        assert_eq!(expired, "T: applied 7 changes, 2 of them by time to live");
     }
 }

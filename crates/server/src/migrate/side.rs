@@ -40,6 +40,11 @@ impl Side {
         Ok(clients)
     }
 
+    /// Whether the table is the service's own.
+    pub(crate) fn is_of_service(&self) -> bool {
+        region_of_host(&self.endpoint.host).is_some()
+    }
+
     /// In words: `Orders at http://localhost:8000 in us-east-1`.
     pub(crate) fn shown(&self) -> Result<String, Failure> {
         Ok(format!("{} at {} in {}", self.table, self.endpoint, self.region()?))

@@ -17,6 +17,12 @@ pub(super) enum Missing {
     TurnOn,
 }
 
+/// Whether the stream of a described table is on.
+pub(super) fn is_on(description: &Json) -> bool {
+    let is_on = description.at(&["Table", "StreamSpecification", "StreamEnabled"]).and_then(Json::as_bool);
+    is_on == Some(true)
+}
+
 /// The source's stream; `None` if it is to be turned on and this is only shown.
 pub(super) async fn stream(
     client: &mut Client,
@@ -24,8 +30,7 @@ pub(super) async fn stream(
     (missing, extent): (Missing, Extent),
     description: Json,
 ) -> Result<(Option<Stream>, Json), Failure> {
-    let is_on = description.at(&["Table", "StreamSpecification", "StreamEnabled"]).and_then(Json::as_bool);
-    if is_on == Some(true) || missing == Missing::Refuse {
+    if is_on(&description) || missing == Missing::Refuse {
         return Ok((Some(stream_of(&description, &source.table)?), description));
     }
     if extent == Extent::Shown {

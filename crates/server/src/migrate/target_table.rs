@@ -1,6 +1,6 @@
-//! The table that a migration fills: created by it, or the one that it created before it was stopped.
+//! The table that a command fills: one that it creates, or the one that it has filled so far.
 //!
-//! Any other table of the name is refused, also an empty one.
+//! Which other tables it takes, if any, the command decides.
 
 use keywright_exchange::create_table::write_request;
 use keywright_model::json::Json;
@@ -19,7 +19,7 @@ pub(crate) enum Begun {
     Nothing,
     /// It was about to be created.
     Creating,
-    /// It was created, and this is what tells it from another one.
+    /// It is there, and this is what tells it from another one.
     Created(String),
 }
 
@@ -41,36 +41,41 @@ impl Begun {
     }
 }
 
-/// Refuses a table that stands where one is to be created.
+/// Refuses a table that stands where one is to be created, or in the place of the one that was filled so far.
+/// The flag names the target.
 ///
 /// # Errors
 ///
-/// If there is a table of the name that this migration did not create.
-pub(crate) async fn check(client: &mut Client, target: &Side, begun: &Begun) -> Result<(), Failure> {
+/// If the table of the name is another one.
+pub(crate) async fn check(
+    client: &mut Client,
+    target: &Side,
+    begun: &Begun,
+    flag: &str,
+) -> Result<(), Failure> {
     let found = description(client, &target.table).await?;
     let name = &target.table;
     match (begun, found) {
         (Begun::Nothing, Some(_)) => Err(Failure::new(format!(
-            "{} has a table {name} already, which this migration did not create: delete it, or choose another \
-             name with --as",
+            "{} has a table {name} already, which this command did not create: delete it, or choose another \
+             name with {flag}",
             target.endpoint
         ))),
         (Begun::Creating, Some(found)) if has_items(client, name).await? => Err(Failure::new(format!(
-            "the table {name} at {} ({}) holds items that this migration did not write: delete it, or choose \
-             another name with --as",
+            "the table {name} at {} ({}) holds items that this command did not write: delete it, or choose \
+             another name with {flag}",
             target.endpoint,
             identity(&found).unwrap_or_default()
         ))),
         (Begun::Created(own), Some(found)) if identity(&found).as_ref() != Some(own) => {
             Err(Failure::new(format!(
-                "the table {name} at {} is not the one that this migration created: remove the state file and \
-                 begin again under another name with --as",
+                "the table {name} at {} is not the one that was filled so far: remove the state file, and begin \
+                 again under another name with {flag}",
                 target.endpoint
             )))
         }
         (Begun::Created(_), None) => Err(Failure::new(format!(
-            "the table {name}, which this migration created at {}, is gone: remove the state file to begin \
-             again",
+            "the table {name} at {}, which was filled so far, is gone: remove the state file to begin again",
             target.endpoint
         ))),
         (Begun::Nothing | Begun::Creating, None) | (Begun::Creating | Begun::Created(_), Some(_)) => Ok(()),

@@ -18,11 +18,13 @@ use crate::process::io_fault::failed;
 
 /// The service's name in signatures.
 pub(crate) const SERVICE: &str = "keywright-replication";
+/// The header of calls that says whether the calling server simulates faults between regions.
+pub(crate) const SIMULATES: &str = "x-keywright-simulates";
 /// The path of calls, without the version of the protocol.
 pub(crate) const PATH_PREFIX: &str = "/_keywright/replication/";
 const CALL_TIME_MAX: Duration = Duration::from_secs(30);
-/// Bytes of an answer: none of them has rows.
-const ANSWER_BYTES_MAX: usize = 64 * 1024;
+/// Bytes of an answer: at most what a comparison gives of two thousand keys.
+const ANSWER_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// Bytes of a reason that another server gives.
 const REASON_BYTES_MAX: usize = 500;
 
@@ -53,6 +55,9 @@ impl PeerSettings {
 /// One server that owns a region, with a client for it.
 struct Peer {
     settings: PeerSettings,
+    account: String,
+    /// Whether calls say that this server simulates faults.
+    simulates: bool,
     client: Client,
     signer: Mutex<Signer>,
 }
@@ -60,8 +65,17 @@ struct Peer {
 /// The servers that own other regions.
 pub(crate) struct PeerServers {
     peers: Vec<Peer>,
+    /// Whether this server simulates faults between regions.
+    simulates: bool,
     /// Ends calls that are under way.
     stopped: watch::Sender<bool>,
+}
+
+/// The key that signs calls to a server, as this server's credentials file has it.
+pub(crate) struct PeerKey {
+    pub(crate) secret: String,
+    /// Whose tables are replicated.
+    pub(crate) account: String,
 }
 
 /// Secrets never reach a log.
@@ -72,10 +86,15 @@ impl std::fmt::Debug for PeerServers {
 }
 
 impl PeerServers {
-    /// Clients of servers, each with the secret of its key.
-    pub(crate) fn new(peers: Vec<(PeerSettings, String)>) -> Result<Self, Failure> {
-        let peers = peers.into_iter().map(|(settings, secret)| Peer::new(settings, &secret));
-        Ok(Self { peers: peers.collect::<Result<_, _>>()?, stopped: watch::Sender::new(false) })
+    /// Clients of servers, each with its key.
+    pub(crate) fn new(peers: Vec<(PeerSettings, PeerKey)>, simulates: bool) -> Result<Self, Failure> {
+        let peers = peers.into_iter().map(|(settings, key)| Peer::new(settings, key, simulates));
+        Ok(Self { peers: peers.collect::<Result<_, _>>()?, simulates, stopped: watch::Sender::new(false) })
+    }
+
+    /// Whether this server simulates faults between regions.
+    pub(crate) const fn simulates(&self) -> bool {
+        self.simulates
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -103,8 +122,17 @@ impl Peers for PeerServers {
         self.find(region).is_some_and(|peer| peer.settings.admits(table))
     }
 
+    fn account(&self, region: &str) -> Option<String> {
+        self.find(region).map(|peer| peer.account.clone())
+    }
+
     fn owns(&self, region: &str) -> bool {
         self.find(region).is_some()
+    }
+
+    fn is_same_server(&self, region: &str, other: &str) -> bool {
+        let endpoint = |region| self.find(region).map(|peer| &peer.settings.endpoint);
+        endpoint(region).is_some() && endpoint(region) == endpoint(other)
     }
 
     fn call<'p>(&'p self, region: &'p str, message: Vec<u8>) -> PeerAnswer<'p> {
@@ -132,7 +160,7 @@ impl PeerServers {
 }
 
 impl Peer {
-    fn new(settings: PeerSettings, secret: &str) -> Result<Self, Failure> {
+    fn new(settings: PeerSettings, key: PeerKey, simulates: bool) -> Result<Self, Failure> {
         let is_plain = settings.endpoint.starts_with("http://");
         let mut builder = outgoing::builder().timeout(CALL_TIME_MAX).https_only(!is_plain).no_proxy();
         if is_plain {
@@ -154,8 +182,8 @@ impl Peer {
                 outgoing::cause(&error)
             ))
         })?;
-        let signer = Signer::for_service(&settings.key_id, secret, &settings.region, SERVICE);
-        Ok(Self { settings, client, signer: Mutex::new(signer) })
+        let signer = Signer::for_service(&settings.key_id, &key.secret, &settings.region, SERVICE);
+        Ok(Self { settings, account: key.account, simulates, client, signer: Mutex::new(signer) })
     }
 
     /// Makes a call once.
@@ -182,11 +210,13 @@ impl Peer {
         let now = environment::now();
         let endpoint = &self.settings.endpoint;
         let host = endpoint.split_once("://").map_or(endpoint.as_str(), |(_, host)| host);
-        let mut headers = vec![("host", host.to_owned()), ("x-amz-date", now.to_basic())];
+        let simulates = self.simulates.to_string();
+        let mut headers =
+            vec![("host", host.to_owned()), ("x-amz-date", now.to_basic()), (SIMULATES, simulates)];
         let shown: Vec<(&str, &str)> = headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
         let request = SignedRequest { method: "POST", path, query: "", headers: &shown, body };
         let mut signer = self.signer.lock().unwrap_or_else(PoisonError::into_inner);
-        let authorization = signer.authorization(&request, &["host", "x-amz-date"], now);
+        let authorization = signer.authorization(&request, &["host", "x-amz-date", SIMULATES], now);
         drop(signer);
         headers.push(("authorization", authorization));
         headers
@@ -233,8 +263,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_silent_server_is_named_and_the_secret_is_not_shown() {
-        let secret = "very-secret".to_owned();
-        let peers = PeerServers::new(vec![(settings("http://127.0.0.1:1", &["*"]), secret)]).unwrap();
+        let key = PeerKey { secret: "very-secret".to_owned(), account: "123456789012".to_owned() };
+        let peers = PeerServers::new(vec![(settings("http://127.0.0.1:1", &["*"]), key)], false).unwrap();
         assert!(!format!("{peers:?}").contains("very-secret"));
         assert!(peers.owns("eu-west-1") && !peers.owns("us-east-1"));
         assert_eq!(peers.regions_of_key("AK"), ["eu-west-1"]);

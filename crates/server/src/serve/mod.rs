@@ -1,7 +1,9 @@
 //! `keywright serve`: opens the store and the engine, listens, and stops cleanly.
 
 pub(crate) mod banner;
+mod clock_notices;
 pub(crate) mod descriptors;
+pub(crate) mod huge_pages;
 pub(crate) mod overview;
 mod peering;
 pub(crate) mod ready_file;
@@ -16,7 +18,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
-use keywright_engine::{EngineConfig, Lane, Observer, RowSeal};
+use keywright_engine::{EngineConfig, Lane, Links, Observer, Peers as _, RowSeal};
 use keywright_semantics::event_sources::target::Target;
 use keywright_store_local::{Durability, LocalOptions};
 use tokio::sync::{mpsc, watch};
@@ -43,15 +45,17 @@ use crate::limits::{
     AUDIT_FINISH_SECONDS_MAX, CHANGES_SECONDS_MAX, DRAIN_SECONDS_MAX, UNREACHABLE_PLACES_LISTED,
 };
 use crate::management::{Management, ManagementConfig};
-use crate::peers::{PeerServers, PeerSettings};
+use crate::peers::{PeerKey, PeerServers, PeerSettings};
 use crate::process::failure::Failure;
 use crate::process::{log, output};
 use crate::settings::arguments::DurabilityArgument;
 use crate::settings::backups::Backups;
 use crate::settings::config::Config;
+#[cfg(feature = "postgres")]
+use crate::settings::storage::STORE;
 use crate::settings::storage::Storage;
 use crate::settings::variables;
-use crate::simulation;
+use crate::simulation::{self, SimulationSetting};
 #[cfg(feature = "postgres")]
 use crate::storage::backend::Postgres;
 #[cfg(feature = "tikv")]
@@ -64,7 +68,7 @@ use crate::storage::encryption::backup_keys::BackupKey;
 use crate::storage::encryption::source::KeySource;
 use crate::storage::encryption::swap;
 use crate::storage::private_file;
-use crate::storage::{recovery, scrub};
+use crate::storage::{outages, recovery, scrub};
 use crate::studio::{Api, FileForm, PlainFiles, Studio, StudioConfig, Surroundings};
 use crate::targets::Targets;
 use crate::triggers;
@@ -77,8 +81,8 @@ use tls::{Hangups, Tls};
 /// Accounts and regions with tables that are looked at for those of other servers.
 const PLACES_MAX: usize = 10_000;
 
-/// `program` is the whole command line, whose variables are known.
-pub(crate) fn run(mut config: Config, program: &clap::Command) -> Result<(), Failure> {
+/// `program`: the command line, whose variables are known, of the server and of all commands.
+pub(crate) fn run(mut config: Config, program: [fn() -> clap::Command; 2]) -> Result<(), Failure> {
     private_file::restrict_umask();
     log::start(config.log);
     for complaint in variables::misspelt(program) {
@@ -121,7 +125,7 @@ pub(crate) fn run(mut config: Config, program: &clap::Command) -> Result<(), Fai
         }
         #[cfg(feature = "postgres")]
         Storage::Postgres { url, password } => {
-            let backend = Postgres::new(&url, password.as_ref())?;
+            let backend = Postgres::new(STORE, &url, password.as_ref())?;
             runtime.block_on(serve(config, Backend::Postgres(Box::new(backend))))
         }
         #[cfg(not(feature = "postgres"))]
@@ -152,6 +156,8 @@ fn engine_config(config: &Config, metrics: &Arc<RequestMetrics>) -> EngineConfig
         backlog_bytes_max: config.replication.backlog_bytes_max,
         replica_lost_ms: config.replication.lost_ms,
         policy_change_wait_ms: config.policy_change_wait_ms,
+        guarding: config.guarding,
+        gone_ms: config.gone_ms.unwrap_or(default.gone_ms),
         ttl_delay_ms: config.ttl_delay_ms.unwrap_or(default.ttl_delay_ms),
         strict_metrics: config.strict_metrics,
         stream_shard_open_ms_max: config.stream_shard_ms.unwrap_or(default.stream_shard_open_ms_max),
@@ -227,7 +233,8 @@ impl Signers {
         let access = config.access.as_deref().map(|path| StartFile::read(path, credentials.as_ref()));
         let access = access.transpose()?;
         let keys = credentials.as_ref().map(CredentialFile::of_peers).unwrap_or_default();
-        let servers = peer_servers(&config.peers, &keys)?;
+        let simulates = config.simulation.0 != SimulationSetting::Off;
+        let servers = peer_servers(&config.peers, &keys, simulates)?;
         let peers = (!servers.is_empty()).then(|| PeerDoor::new(Arc::new(servers), keys));
         let sessions = config.session_token_key.as_deref().map(Sessions::of_file).transpose()?;
         let authenticator = match credentials {
@@ -242,10 +249,14 @@ impl Signers {
 fn peer_servers(
     settings: &[PeerSettings],
     keys: &BTreeMap<String, Credential>,
+    simulates: bool,
 ) -> Result<PeerServers, Failure> {
-    let with_secret = |peer: &PeerSettings| {
+    let with_key = |peer: &PeerSettings| {
         match keys.get(&peer.key_id) {
-        Some(key) => Ok((peer.clone(), key.secret_access_key.clone())),
+        Some(key) => {
+            let (secret, account) = (key.secret_access_key.clone(), key.account.clone());
+            Ok((peer.clone(), PeerKey { secret, account }))
+        }
         None => Err(Failure::new(format!(
             "the [[peer]] of region {} names key-id {:?}, and the credentials file has no such key for replication",
             peer.region, peer.key_id
@@ -253,7 +264,7 @@ fn peer_servers(
         .advising("make one with `keywright credentials add --for replication`")),
     }
     };
-    PeerServers::new(settings.iter().map(with_secret).collect::<Result<_, _>>()?)
+    PeerServers::new(settings.iter().map(with_key).collect::<Result<_, _>>()?, simulates)
 }
 
 /// The engine's settings with the secrets and peers of a server.
@@ -267,6 +278,16 @@ fn with_secrets(
         Some(servers) => EngineConfig { peers: Arc::<PeerServers>::clone(servers), ..engine_config },
         None => engine_config,
     })
+}
+
+/// What requests know of the simulation, on a server that simulates.
+fn desk(
+    config: &Config,
+    (links, servers): (&Arc<Links>, Option<&Arc<PeerServers>>),
+    clock: &Arc<Clock>,
+) -> Result<Option<Arc<simulation::Desk>>, Failure> {
+    let elsewhere = servers.map(|servers| servers.regions()).unwrap_or_default();
+    Ok(simulation::Desk::open(&config.simulation, (links, elsewhere), clock)?.map(Arc::new))
 }
 
 /// Refuses to serve tables in a region that another server owns.
@@ -441,7 +462,7 @@ async fn serve(mut config: Config, backend: Backend) -> Result<(), Failure> {
     let engine_config = with_secrets(&config, engine_config(&config, &metrics), servers.as_ref())?;
     let lane = Arc::clone(&engine_config.lane);
     let clock = Arc::new(Clock::new(config.clock));
-    let simulation = simulation::Desk::open(&config.simulation, &engine_config.links, &clock)?.map(Arc::new);
+    let simulation = desk(&config, (&engine_config.links, servers.as_ref()), &clock)?;
     let database = Arc::new(Database::open(backend, engine_config, Arc::clone(&clock)).await?);
     let audit = audit.within(&database)?;
     apply(access.as_ref(), &authenticator, &database).await?;
@@ -496,7 +517,7 @@ async fn serve(mut config: Config, backend: Backend) -> Result<(), Failure> {
     let mut tasks = Tasks::default();
     tasks.spawn("background work", timers::run(Arc::clone(&database), wishes, stopping.clone()));
     tasks.spawn("the peers", peering::run(Arc::clone(&database), servers, stopping.clone()));
-    tasks.spawn("the watch over the store", recovery::run(Arc::clone(&database), stopping.clone()));
+    watch_store(&mut tasks, &database, &stopping);
     let stores = jobs::Stores { backups, buckets };
     tasks.spawn("the jobs", jobs::run(Arc::clone(&database), stores, config.backups, stopping.clone()));
     let delivering = destinations::run(Arc::clone(&database), config.kinesis, deliveries, stopping.clone());
@@ -504,8 +525,8 @@ async fn serve(mut config: Config, backend: Backend) -> Result<(), Failure> {
     let tools = triggers::Tools::new(Arc::clone(&database), targets, figures);
     tasks.spawn("the triggers", triggers::run(Arc::new(tools), config.triggers.sections, stopping.clone()));
     tasks.spawn("the watch over the simulation's file", simulation::run(simulation, stopping.clone()));
-    tasks.spawn("the scrub", scrub::run(Arc::clone(&database), stopping.clone()));
     tasks.spawn("the heartbeat", heartbeat.run(stopping.clone()));
+    tasks.spawn("the watch over memory", huge_pages::run(stopping.clone()));
     if let Some((tls, hangups)) = tls {
         tasks.spawn("the watch over the TLS files", tls::run(tls, hangups, stopping.clone()));
     }
@@ -530,6 +551,13 @@ async fn serve(mut config: Config, backend: Backend) -> Result<(), Failure> {
     drop(ready_file);
     stop.send_replace(true);
     outcome.and(stop_all(&service, &database, tasks).await)
+}
+
+/// Starts what watches over the store.
+fn watch_store(tasks: &mut Tasks, database: &Arc<Database>, stopping: &watch::Receiver<bool>) {
+    tasks.spawn("the watch over the store", recovery::run(Arc::clone(database), stopping.clone()));
+    tasks.spawn("the watch over outages", outages::run(Arc::clone(database), stopping.clone()));
+    tasks.spawn("the scrub", scrub::run(Arc::clone(database), stopping.clone()));
 }
 
 /// Ends what runs, in bounded time, and closes the database. It is left as after a crash if writes go on.

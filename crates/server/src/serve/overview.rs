@@ -14,7 +14,7 @@ use keywright_semantics::expression::kept_expressions;
 use tokio::sync::watch;
 
 use super::tls::Tls;
-use crate::connection::listener::Serving as _;
+use crate::connection::serving::Serving as _;
 use crate::deliveries::Figures;
 use crate::destinations;
 use crate::http::Service;
@@ -91,6 +91,7 @@ impl Watched for Overview {
         }
         if let Some(engine) = self.service.database().engine() {
             report::verifications(exposition, &engine.verification_figures());
+            report::clocks(exposition, engine.clock_ahead_ms());
             report::peers(exposition, &engine.peer_figures());
         }
         self.deliveries.describe(exposition, self.service.database().clock().now_ms());

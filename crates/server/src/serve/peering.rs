@@ -1,5 +1,5 @@
-//! What calls the engine for members on other servers: for each region of a peer, in two lanes, so that a
-//! server has two batches on their way at most.
+//! What calls the engine for members on other servers: for each region of a peer, in two lanes, so that two
+//! batches are on their way to a region at most.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -10,10 +10,11 @@ use futures_util::future::join_all;
 use keywright_engine::{Env as _, PeerLane, PeerNotice, Peers as _};
 use tokio::sync::watch;
 
+use super::clock_notices;
 use crate::peers::PeerServers;
 use crate::storage::database::Database;
 
-/// Batches that are on their way to one server at most.
+/// Batches that are on their way to one region at most.
 const LANES: u64 = 2;
 /// The longest sleep between two steps.
 const SLEEP_MS_MAX: u64 = 1_000;
@@ -63,6 +64,8 @@ async fn serve_lane(
         let mut changes = engine.peer_changes();
         let step = AssertUnwindSafe(engine.peer_step(&region, lane, clock.now_ms())).catch_unwind();
         let stepped = step.await;
+        // Of changes that were received meanwhile.
+        clock_notices::log(&engine.take_clock_notices());
         drop(engine);
         let until_ms = match stepped {
             Ok((wake, notices)) => {

@@ -1,6 +1,7 @@
 //! The timer of background work: calls the engine's step and sleeps for as long as the engine asks.
 
 use std::panic::AssertUnwindSafe;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,6 +9,7 @@ use futures_util::FutureExt as _;
 use keywright_engine::{Env as _, NextWake, Verdict, Verification, VerifiedReplica};
 use tokio::sync::{mpsc, watch};
 
+use super::clock_notices;
 use crate::clock::{Clock, Move};
 use crate::storage::database::Database;
 
@@ -20,6 +22,9 @@ const SLEEP_MS_MIN: u64 = 1;
 const AFTER_PANIC_MS: u64 = 1000;
 
 /// Runs steps until the server stops. Moves a clock that stands when somebody asks for it.
+///
+/// Changes for replicas do not wait for the next step, nor do they cause one: with many tables it would cost
+/// more than the changes.
 pub(crate) async fn run(
     database: Arc<Database>,
     mut moves: mpsc::Receiver<Move>,
@@ -27,14 +32,23 @@ pub(crate) async fn run(
 ) {
     let clock = Arc::clone(database.clock());
     while !*stopping.borrow() {
-        let wake = step(&database, clock.now_ms()).await;
-        let until_ms = wake.at_ms.map_or(SLEEP_MS_MAX, |at| at.saturating_sub(clock.now_ms()));
-        let sleep_ms = clock.real_ms(until_ms).clamp(SLEEP_MS_MIN, SLEEP_MS_MAX);
-        tokio::select! {
-            () = tokio::time::sleep(Duration::from_millis(sleep_ms)) => {}
-            () = replication_wanted(&database) => {}
-            Some(wish) = moves.recv() => advance(&database, &clock, wish, &stopping).await,
-            _ = stopping.changed() => {}
+        let mut wake = step(&database, clock.now_ms()).await;
+        let mut longest = pin!(tokio::time::sleep(Duration::from_millis(SLEEP_MS_MAX)));
+        loop {
+            let until_ms = wake.at_ms.map_or(SLEEP_MS_MAX, |at| at.saturating_sub(clock.now_ms()));
+            let sleep_ms = clock.real_ms(until_ms).clamp(SLEEP_MS_MIN, SLEEP_MS_MAX);
+            tokio::select! {
+                () = &mut longest => break,
+                () = tokio::time::sleep(Duration::from_millis(sleep_ms)) => break,
+                () = replication_wanted(&database) => {
+                    wake = wake.earlier(replicate(&database, clock.now_ms()).await);
+                }
+                Some(wish) = moves.recv() => {
+                    advance(&database, &clock, wish, &stopping).await;
+                    break;
+                }
+                _ = stopping.changed() => break,
+            }
         }
     }
 }
@@ -49,20 +63,41 @@ async fn replication_wanted(database: &Database) {
     tokio::time::sleep(Duration::from_millis(SLEEP_MS_MIN)).await;
 }
 
-/// One step. A panic in it must not end the others.
+/// Sends replicas what was noted.
+async fn replicate(database: &Database, now_ms: u64) -> NextWake {
+    let send = async {
+        match database.engine() {
+            Some(engine) => {
+                let wake = engine.replicate(now_ms).await;
+                clock_notices::log(&engine.take_clock_notices());
+                wake
+            }
+            None => NextWake { at_ms: None },
+        }
+    };
+    unless_it_panics(send, now_ms).await
+}
+
+/// One step.
 async fn step(database: &Database, now_ms: u64) -> NextWake {
     let step = async {
         match database.engine() {
             Some(engine) => {
                 let wake = engine.step(now_ms).await;
                 engine.take_ended_verifications().iter().for_each(log_verification);
+                clock_notices::log(&engine.take_clock_notices());
                 wake
             }
             // The store is being opened again.
             None => NextWake { at_ms: None },
         }
     };
-    AssertUnwindSafe(step).catch_unwind().await.unwrap_or_else(|_panic| {
+    unless_it_panics(step, now_ms).await
+}
+
+/// Does some work. A panic in it must not end all other.
+async fn unless_it_panics(work: impl Future<Output = NextWake>, now_ms: u64) -> NextWake {
+    AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|_panic| {
         tracing::error!("background work failed and will be retried");
         NextWake { at_ms: Some(now_ms.saturating_add(AFTER_PANIC_MS)) }
     })

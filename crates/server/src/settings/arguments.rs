@@ -78,6 +78,12 @@ pub(crate) struct ServeArguments {
     /// time
     #[arg(long, value_name = "KIB", env = "KEYWRIGHT_WRITE_BUFFER_KIB", hide = true)]
     pub(crate) write_buffer_kib: Option<u64>,
+    /// For tests: guard the writers of a shared store by slots, as over TiKV
+    #[arg(long, hide = true)]
+    pub(crate) guard_slots: bool,
+    /// For tests: how long a server over a shared store may be silent before its rows are removed
+    #[arg(long, hide = true)]
+    pub(crate) gone_ms: Option<u64>,
     /// Verify every signature against the keys in this file (see `keywright credentials add`)
     #[arg(long, value_name = "FILE", env = "KEYWRIGHT_CREDENTIALS")]
     pub(crate) credentials: Option<PathBuf>,

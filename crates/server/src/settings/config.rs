@@ -8,7 +8,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use keywright_engine::{BranchLimits, CountedTogether, ThroughputConfig};
+use keywright_engine::{BranchLimits, CountedTogether, Guarding, ThroughputConfig};
 use serde::Deserialize;
 
 use super::arguments::{
@@ -90,6 +90,8 @@ pub(crate) struct Config {
     /// The servers that own other regions.
     pub(crate) peers: Vec<PeerSettings>,
     pub(crate) policy_change_wait_ms: u64,
+    pub(crate) guarding: Guarding,
+    pub(crate) gone_ms: Option<u64>,
     /// How long a stream shard stays open; `None` for the engine's default.
     pub(crate) stream_shard_ms: Option<u64>,
     /// How long after its expiry time an item is deleted; `None` for the engine's default.
@@ -478,22 +480,15 @@ impl Config {
         let flags = Place { in_memory: arguments.in_memory, data: arguments.data, store: arguments.store };
         let in_file = Place { in_memory: file.in_memory, data: file.data.take(), store: file.store.take() };
         let password_file = arguments.store_password_file.or(file.store_password.take());
-        let storage = match chosen([flags, Place::of_variables()?, in_file])? {
-            StoreUrl::Memory => Storage::Memory,
-            StoreUrl::Postgres(url) => {
-                Storage::Postgres { url, password: Password::find(STORE, password_file.as_deref())? }
-            }
-            StoreUrl::Tikv(url) => Storage::Tikv { url },
-            StoreUrl::Folder(path) => {
-                let cache_mib = arguments.cache_mib.or(file.cache_mib);
-                folder(path, durability, (cache_mib, arguments.write_buffer_kib))
-            }
-        };
+        let sizes = (arguments.cache_mib.or(file.cache_mib), arguments.write_buffer_kib);
+        let chosen = chosen([flags, Place::of_variables()?, in_file])?;
+        let storage = storage(chosen, password_file.as_deref(), durability, sizes)?;
         let scrub = first(arguments.scrub, file.scrub.as_deref(), str::parse)
             .map_err(|fault| Failure::new(format!("scrub: {fault}")))?;
         let clock = clock(arguments.clock, &file, &storage)?;
         let simulation = simulation(arguments.simulation, &mut file, (host, &storage))?;
-        let peers = peers(&mut file, (credentials.is_some(), &simulation.0, &clock))?;
+        let address = SocketAddr::new(host, arguments.port.or(file.port).unwrap_or(DEFAULT_PORT));
+        let peers = peers(&mut file, (credentials.is_some(), &clock), address)?;
         let stores = ObjectStores::merge(arguments.stores, file.stores());
         let kms = kms::merge(arguments.kms, file.kms())?;
         let keys = encryption::merge(&arguments.encryption, &file.encryption(), kms.as_ref(), &storage)?;
@@ -517,7 +512,7 @@ impl Config {
         );
         let proxies = first_given(arguments.trusted_proxy, std::mem::take(&mut file.trusted_proxy));
         Ok(Self {
-            address: SocketAddr::new(host, arguments.port.or(file.port).unwrap_or(DEFAULT_PORT)),
+            address,
             ready_file: arguments.ready_file.or(file.ready),
             storage,
             scrub,
@@ -538,6 +533,8 @@ impl Config {
             transition_ms: arguments.transition_ms.or(file.transition_ms).unwrap_or(0),
             replication,
             peers,
+            guarding: if arguments.guard_slots { Guarding::Slots } else { Guarding::ByStore },
+            gone_ms: arguments.gone_ms,
             policy_change_wait_ms: arguments
                 .policy_change_wait_ms
                 .or(file.policy_change_wait_ms)
@@ -563,6 +560,20 @@ impl Config {
     }
 }
 
+fn storage(
+    chosen: StoreUrl,
+    password_file: Option<&Path>,
+    durability: DurabilityArgument,
+    sizes: (Option<u64>, Option<u64>),
+) -> Result<Storage, Failure> {
+    Ok(match chosen {
+        StoreUrl::Memory => Storage::Memory,
+        StoreUrl::Postgres(url) => Storage::Postgres { url, password: Password::find(STORE, password_file)? },
+        StoreUrl::Tikv(url) => Storage::Tikv { url },
+        StoreUrl::Folder(path) => folder(path, durability, sizes),
+    })
+}
+
 /// A data folder with its memory.
 fn folder(path: PathBuf, durability: DurabilityArgument, sizes: (Option<u64>, Option<u64>)) -> Storage {
     let (cache_mib, write_buffer_kib) = sizes;
@@ -574,9 +585,10 @@ fn folder(path: PathBuf, durability: DurabilityArgument, sizes: (Option<u64>, Op
 /// The servers that own other regions.
 fn peers(
     file: &mut File,
-    (has_credentials, simulation, clock): (bool, &SimulationSetting, &ClockSetting),
+    (has_credentials, clock): (bool, &ClockSetting),
+    address: SocketAddr,
 ) -> Result<Vec<PeerSettings>, Failure> {
-    let surroundings = peers::Surroundings { has_credentials, simulation, clock };
+    let surroundings = peers::Surroundings { has_credentials, clock, address };
     peers::read(std::mem::take(&mut file.peer), surroundings)
 }
 

@@ -1,16 +1,17 @@
 //! Settings of the servers that own other regions: sections `[[peer]]` of the file.
 
 use std::collections::BTreeSet;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
-use keywright_semantics::place::RegionName;
+use hyper::Uri;
+use keywright_semantics::place::{GLOBAL_TABLE_REGIONS, RegionName};
 use serde::Deserialize;
 
 use super::service_url::ServiceUrl;
 use crate::clock::ClockSetting;
 use crate::peers::PeerSettings;
 use crate::process::failure::Failure;
-use crate::simulation::SimulationSetting;
 
 /// A section `[[peer]]`.
 #[derive(Clone, Debug, Deserialize)]
@@ -30,8 +31,9 @@ pub(super) struct PeerInFile {
 #[derive(Clone, Copy)]
 pub(super) struct Surroundings<'s> {
     pub(super) has_credentials: bool,
-    pub(super) simulation: &'s SimulationSetting,
     pub(super) clock: &'s ClockSetting,
+    /// Where this server listens; port zero is one that the system chooses.
+    pub(super) address: SocketAddr,
 }
 
 pub(super) fn read(
@@ -43,6 +45,15 @@ pub(super) fn read(
     }
     check(surroundings)?;
     let peers: Vec<PeerSettings> = sections.into_iter().map(section).collect::<Result<_, _>>()?;
+    if let Some(own) = peers.iter().find(|peer| is_own(&peer.endpoint, surroundings.address)) {
+        return Err(Failure::new(format!(
+            "the endpoint {} of the [[peer]] of region {} is this server itself",
+            own.endpoint, own.region
+        ))
+        .advising(
+            "write the endpoint of the server that owns the region; this one owns all that no [[peer]] names",
+        ));
+    }
     let mut regions = BTreeSet::new();
     if let Some(twice) = peers.iter().find(|peer| !regions.insert(&peer.region)) {
         return Err(Failure::new(format!(
@@ -58,15 +69,22 @@ fn check(surroundings: Surroundings<'_>) -> Result<(), Failure> {
         return Err(Failure::new("a section [[peer]] needs --credentials: servers sign what they send")
             .advising("make a key with `keywright credentials add --for replication`"));
     }
-    if *surroundings.simulation != SimulationSetting::Off {
-        return Err(Failure::new("a server with [[peer]] cannot simulate faults between regions")
-            .advising("leave out --simulate, or the sections [[peer]]"));
-    }
     if *surroundings.clock != ClockSetting::Machine {
         return Err(Failure::new("servers with [[peer]] must agree on the time")
             .advising("leave out time-scale and clock"));
     }
     Ok(())
+}
+
+/// Whether an endpoint leads back to this server, as far as addresses tell.
+fn is_own(endpoint: &str, address: SocketAddr) -> bool {
+    let Ok(url) = endpoint.parse::<Uri>() else { return false };
+    let usual = if url.scheme_str() == Some("https") { 443 } else { 80 };
+    let host = url.host().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
+    let ip = if host == "localhost" { Some(IpAddr::from([127, 0, 0, 1])) } else { host.parse().ok() };
+    let own = address.ip();
+    let is_here = |ip: IpAddr| ip == own || (ip.is_loopback() && (own.is_loopback() || own.is_unspecified()));
+    url.port_u16().unwrap_or(usual) == address.port() && ip.is_some_and(is_here)
 }
 
 fn section(given: PeerInFile) -> Result<PeerSettings, Failure> {
@@ -75,11 +93,16 @@ fn section(given: PeerInFile) -> Result<PeerSettings, Failure> {
         return Err(Failure::new(format!("the region {region:?} of a [[peer]] is none"))
             .advising(format!("write {}", RegionName::FORM)));
     }
+    if !GLOBAL_TABLE_REGIONS.contains(&region.as_str()) {
+        return Err(Failure::new(format!("the region {region:?} of a [[peer]] is none with global tables"))
+            .advising("write the name of a region of AWS, such as eu-west-1"));
+    }
     if account.is_some() {
         return Err(Failure::new(format!(
-            "the [[peer]] of region {region} names an account: accounts are not mapped. Both servers use one \
-             account id, that of the key"
-        )));
+            "the [[peer]] of region {region} names an account: that of the key in this server's credentials file \
+             counts"
+        ))
+        .advising("leave out account; the key may have another one on the other server"));
     }
     if tables.is_empty() {
         return Err(Failure::new(format!("the [[peer]] of region {region} names no tables"))
@@ -101,12 +124,14 @@ fn section(given: PeerInFile) -> Result<PeerSettings, Failure> {
 
 #[cfg(test)]
 mod tests {
+    use std::net::Ipv4Addr;
+
     use super::*;
 
     const ANY: Surroundings<'static> = Surroundings {
         has_credentials: true,
-        simulation: &SimulationSetting::Off,
         clock: &ClockSetting::Machine,
+        address: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8_000),
     };
 
     fn sections(text: &str) -> Vec<PeerInFile> {
@@ -143,15 +168,16 @@ mod tests {
             (peer("endpoint = \"aws\"\ntables = [\"*\"]"), "https://"),
             (peer(here), "names no tables"),
             (peer(&format!("{here}tables = [\"a*b\"]")), "is no name"),
-            (peer(&format!("{here}tables = [\"*\"]\naccount = \"1\"")), "accounts are not mapped"),
+            (peer(&format!("{here}tables = [\"*\"]\naccount = \"1\"")), "leave out account"),
             (format!("{whole}{whole}"), "two sections"),
+            (whole.replace("eu-west-1", "eu-wset-1"), "none with global tables"),
+            (peer("endpoint = \"http://localhost:8000\"\ntables = [\"*\"]"), "this server itself"),
+            (peer("endpoint = \"https://[::1]:8000\"\ntables = [\"*\"]"), "this server itself"),
         ] {
             let said = said(&text, ANY);
             assert!(said.contains(part), "{text}: {said}");
         }
         let anonymous = Surroundings { has_credentials: false, ..ANY };
         assert!(said(&whole, anonymous).contains("--for replication"));
-        let simulated = Surroundings { simulation: &SimulationSetting::Zero, ..ANY };
-        assert!(said(&whole, simulated).contains("--simulate"));
     }
 }

@@ -27,11 +27,27 @@ const OF_OTHERS: [&str; 3] = ["KEYWRIGHT_SERVICE_", "KEYWRIGHT_PORT_", "KEYWRIGH
 /// A name that differs in more letters was meant to be another one.
 const LETTERS_MAX: usize = 4;
 
-/// A sentence for each variable of this process that no command reads. `program` is the whole command line.
-pub(crate) fn misspelt(program: &Command) -> Vec<String> {
+/// A sentence for each variable of this process that no command reads. `programs` are command lines, each
+/// with more commands than the one before: the last one is made only if a variable is in no other.
+pub(crate) fn misspelt(programs: [fn() -> Command; 2]) -> Vec<String> {
     let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
-    let known = known(program);
-    names.filter_map(|name| complaint(&name, &known)).collect()
+    let mut names: Vec<String> = names.filter(|name| is_ours(name)).collect();
+    let mut complaints = Vec::new();
+    for program in programs {
+        if names.is_empty() {
+            return Vec::new();
+        }
+        let known = known(&program());
+        complaints = names.iter().filter_map(|name| complaint(name, &known)).collect();
+        names.retain(|name| !known.contains(name));
+    }
+    complaints
+}
+
+/// Whether a variable looks like a setting.
+fn is_ours(name: &str) -> bool {
+    let is_of_others = OF_OTHERS.iter().any(|prefix| name.starts_with(prefix));
+    name.to_ascii_uppercase().starts_with(PREFIX) && !is_of_others
 }
 
 /// All variables that some command reads.
@@ -48,9 +64,7 @@ fn collect(command: &Command, names: &mut Vec<String>) {
 }
 
 fn complaint(name: &str, known: &[String]) -> Option<String> {
-    let is_ours = name.to_ascii_uppercase().starts_with(PREFIX);
-    let is_of_others = OF_OTHERS.iter().any(|prefix| name.starts_with(prefix));
-    if !is_ours || is_of_others || known.iter().any(|known| known == name) {
+    if !is_ours(name) || known.iter().any(|known| known == name) {
         return None;
     }
     let distance = |known: &String| strsim::damerau_levenshtein(&name.to_ascii_uppercase(), known);

@@ -3,14 +3,15 @@
 //!
 //! It knows the form of requests and responses.
 
-use keywright_engine::Simulation;
+use keywright_engine::{AccountId, Simulation};
 use keywright_model::item_json::read_item;
 use keywright_model::json::Json;
 use keywright_semantics::value::Item;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Desk, form};
+use super::Desk;
+use super::known::check_tables;
 
 pub(crate) const PATH: &str = "/_keywright/simulation";
 pub(crate) const DELIVER_PATH: &str = "/_keywright/simulation/deliver";
@@ -59,9 +60,16 @@ struct QuietBody {
     timeout_ms: Option<u64>,
 }
 
-/// Replaces the simulation as a body says.
-pub(crate) fn replace(desk: &Desk, body: &[u8]) -> Result<(), String> {
-    form::read(body, desk.now_ms()).map(|simulation| desk.set(simulation))
+/// Replaces the simulation as a body says, unless it names tables that are not there: `has` knows them.
+pub(crate) fn replace(
+    desk: &Desk,
+    body: &[u8],
+    has: impl Fn(Option<&AccountId>, &str, Option<&str>) -> bool,
+) -> Result<(), String> {
+    let simulation = desk.read(body)?;
+    check_tables(&simulation, has)?;
+    desk.set(simulation);
+    Ok(())
 }
 
 /// Ends the simulation.

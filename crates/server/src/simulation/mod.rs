@@ -3,8 +3,10 @@
 //!
 //! It does not know what a rule does to a change (`keywright_engine`).
 
+mod elsewhere;
 pub(crate) mod endpoint;
 mod form;
+mod known;
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -61,6 +63,8 @@ pub(crate) struct Desk {
     links: Arc<Links>,
     clock: Arc<Clock>,
     reach: Reach,
+    /// The regions of other servers.
+    elsewhere: Vec<String>,
     file: Option<Seen>,
 }
 
@@ -75,7 +79,7 @@ impl Desk {
     /// `None` if the setting is off. A file is read at once.
     pub(crate) fn open(
         (setting, reach): &(SimulationSetting, Reach),
-        links: &Arc<Links>,
+        (links, elsewhere): (&Arc<Links>, Vec<String>),
         clock: &Arc<Clock>,
     ) -> Result<Option<Self>, Failure> {
         let file = match setting {
@@ -87,7 +91,7 @@ impl Desk {
             }
         };
         let (links, clock) = (Arc::clone(links), Arc::clone(clock));
-        let desk = Self { links, clock, reach: *reach, file };
+        let desk = Self { links, clock, reach: *reach, elsewhere, file };
         if let Some(Seen { path, text }) = &desk.file {
             desk.take(path, text).map_err(Failure::new)?;
         }
@@ -125,9 +129,17 @@ impl Desk {
         form::shown(&self.links.simulation(now_ms), now_ms).to_string().into_bytes()
     }
 
+    /// Reads a simulation that begins now.
+    fn read(&self, text: &[u8]) -> Result<Simulation, String> {
+        let simulation = form::read(text, self.now_ms())?;
+        known::check_regions(&simulation)?;
+        elsewhere::check(&simulation, &self.elsewhere)?;
+        Ok(simulation)
+    }
+
     /// Simulates what a file says.
     fn take(&self, path: &Path, text: &[u8]) -> Result<(), String> {
-        let simulation = form::read(text, self.now_ms());
+        let simulation = self.read(text);
         let simulation = simulation.map_err(|fault| format!("{}: {fault}", path.display()))?;
         self.set(simulation);
         Ok(())

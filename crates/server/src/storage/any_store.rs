@@ -3,11 +3,13 @@
 //!
 //! What belongs to a store behind a network is boxed: it is large, and would make every request's future so.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use keywright_store::memory::{MemorySnapshot, MemoryStore, MemoryTransaction};
 use keywright_store::{
-    Capabilities, CommitError, CommitVersion, KeyRange, LogEntry, LogId, LogPosition, LogRead, Scan,
-    ScanPage, Snapshot, Store, StoreError, Transaction,
+    Capabilities, CommitError, CommitVersion, FirstPage, KeyRange, LogEntry, LogId, LogPosition, LogRead,
+    Scan, ScanPage, Snapshot, Store, StoreError, Transaction,
 };
 use keywright_store_local::{LocalSnapshot, LocalStore, LocalTransaction};
 #[cfg(feature = "postgres")]
@@ -105,6 +107,25 @@ impl Store for AnyStore {
         awaited!(self, store => store.get(key))
     }
 
+    async fn get_many(&self, keys: &[Bytes]) -> Result<Vec<Option<Bytes>>, StoreError> {
+        awaited!(self, store => store.get_many(keys))
+    }
+
+    async fn scan(&self, scan: &Scan) -> Result<FirstPage<AnySnapshot>, StoreError> {
+        match self {
+            Self::Memory(store) => Ok(store.scan(scan).await?.map(AnySnapshot::Memory)),
+            Self::Local(store) => Ok(store.scan(scan).await?.map(AnySnapshot::Local)),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(store) => {
+                Ok(Box::pin(store.scan(scan)).await?.map(|view| AnySnapshot::Postgres(Box::new(view))))
+            }
+            #[cfg(feature = "tikv")]
+            Self::Tikv(store) => {
+                Ok(Box::pin(store.scan(scan)).await?.map(|view| AnySnapshot::Tikv(Box::new(view))))
+            }
+        }
+    }
+
     async fn begin_with(&self, keys: &[Bytes]) -> Result<(AnyTransaction, Vec<Option<Bytes>>), StoreError> {
         match self {
             Self::Memory(store) => {
@@ -134,6 +155,10 @@ impl Store for AnyStore {
 
     async fn trim_log(&self, id: LogId, through: LogPosition) -> Result<(), StoreError> {
         awaited!(self, store => store.trim_log(id, through))
+    }
+
+    async fn tend(&self) -> Result<Option<Duration>, StoreError> {
+        awaited!(self, store => store.tend())
     }
 
     async fn size_estimate_bytes(&self, range: &KeyRange) -> Result<u64, StoreError> {

@@ -5,6 +5,7 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use keywright_encryption::Keyring;
 use keywright_store::memory::MemoryStore;
@@ -12,7 +13,7 @@ use keywright_store_local::{
     Aside, Damage, Fault, Figures, Files, LocalOptions, LocalStore, OpenFault, ScrubStep,
 };
 #[cfg(feature = "postgres")]
-use keywright_store_postgres::{PostgresOptions, PostgresStore};
+use keywright_store_postgres::{OpenError, PostgresOptions, PostgresStore};
 #[cfg(feature = "tikv")]
 use keywright_store_tikv::{TikvOptions, TikvStore};
 
@@ -21,7 +22,11 @@ use super::encryption::folder as encrypted_folder;
 use super::encryption::model_files::EncryptedModels;
 use super::encryption::source::KeySource;
 #[cfg(feature = "postgres")]
-use super::store_url::Password;
+use super::store_url::{Password, StoreOption};
+#[cfg(feature = "postgres")]
+use crate::limits::{PRIMARY_RETRY_MS, PRIMARY_WAIT_MS_MAX};
+#[cfg(feature = "postgres")]
+use crate::process::environment;
 use crate::process::failure::Failure;
 use crate::process::io_fault::cannot;
 
@@ -47,6 +52,16 @@ impl Backend {
             #[cfg(feature = "tikv")]
             Self::Tikv(tikv) => tikv.open().map(AnyStore::Tikv),
         }
+    }
+
+    /// Opens the store for a server, which waits for a fail-over of PostgreSQL to end. May take long.
+    #[cfg_attr(not(feature = "postgres"), expect(clippy::unused_async, reason = "only PostgreSQL waits"))]
+    pub(crate) async fn open_for_server(&self) -> Result<AnyStore, Failure> {
+        #[cfg(feature = "postgres")]
+        if let Self::Postgres(postgres) = self {
+            return Box::pin(postgres.open_patiently()).await.map(AnyStore::Postgres);
+        }
+        tokio::task::block_in_place(|| self.open())
     }
 
     /// Where the data is, for messages.
@@ -133,6 +148,61 @@ impl AnyStore {
         }
     }
 
+    /// Why a store of another machine has given no session of late; `None` while it does, or does not say.
+    pub(crate) fn outage(&self) -> Option<Outage> {
+        match self {
+            #[cfg(feature = "postgres")]
+            Self::Postgres(store) => store.outage().map(|outage| Outage {
+                reason: outage.reason,
+                may_pass: outage.may_pass,
+                lasted: outage.lasted,
+            }),
+            _ => None,
+        }
+    }
+
+    /// Which of its servers answers, for messages.
+    pub(crate) fn answering(&self) -> Option<String> {
+        match self {
+            #[cfg(feature = "postgres")]
+            Self::Postgres(store) => Some(store.primary()),
+            _ => None,
+        }
+    }
+
+    /// What its operator should know if it allows fewer connections than this server may need.
+    pub(crate) fn connections_warning(&self) -> Option<String> {
+        match self {
+            #[cfg(feature = "postgres")]
+            Self::Postgres(store) => store.connections_lacking().map(|(allowed, needed)| {
+                format!(
+                    "PostgreSQL allows {allowed} connections, and each server of Keywright opens up to {needed}: \
+                     raise max_connections, or the CONNECTION LIMIT of the role or database"
+                )
+            }),
+            _ => None,
+        }
+    }
+
+    /// Servers of its address to which a fail-over would not be followed, as warnings. Asks them, for a few
+    /// seconds at most.
+    #[cfg_attr(not(feature = "postgres"), expect(clippy::unused_async, reason = "only PostgreSQL is asked"))]
+    pub(crate) async fn warnings_of_servers(&self) -> Vec<String> {
+        match self {
+            #[cfg(feature = "postgres")]
+            Self::Postgres(store) => {
+                let warning = |reason| {
+                    format!(
+                        "one of the servers in --store cannot be used, and a fail-over to it would not be \
+                         followed: {reason}; check its host and port, and that it runs"
+                    )
+                };
+                store.unusable_servers().await.into_iter().map(warning).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
     /// Whether nobody else uses the store.
     pub(crate) fn is_unshared(&self) -> bool {
         self.local().is_some_and(LocalStore::is_unshared)
@@ -144,6 +214,15 @@ impl AnyStore {
             store.close();
         }
     }
+}
+
+/// A time in which a store gives no session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Outage {
+    pub(crate) reason: String,
+    /// Whether it may end by itself, as a fail-over does.
+    pub(crate) may_pass: bool,
+    pub(crate) lasted: Duration,
 }
 
 /// A store in a folder of this machine.
@@ -262,25 +341,69 @@ pub(crate) struct Postgres {
     options: PostgresOptions,
     /// Without the password.
     url: String,
+    /// Which names the address, and where a password can be.
+    option: StoreOption,
 }
 
 #[cfg(feature = "postgres")]
 impl Postgres {
-    pub(crate) fn new(url: &str, password: Option<&Password>) -> Result<Self, Failure> {
+    pub(crate) fn new(option: StoreOption, url: &str, password: Option<&Password>) -> Result<Self, Failure> {
         let mut options =
-            PostgresOptions::parse(url).map_err(|error| Failure::new(format!("--store: {error}")))?;
+            PostgresOptions::parse(url).map_err(|error| Failure::new(format!("{}: {error}", option.flag)))?;
         options.now_ms = Some(|| crate::process::environment::now().0);
         if let Some(password) = password {
             options = options.with_password(password.reveal());
         }
-        Ok(Self { options, url: url.to_owned() })
+        Ok(Self { options, url: url.to_owned(), option })
     }
 
     fn open(&self) -> Result<PostgresStore, Failure> {
         let runtime = tokio::runtime::Handle::current();
-        runtime
-            .block_on(PostgresStore::open(self.options.clone(), runtime.clone()))
-            .map_err(|error| Failure::new(format!("cannot open the store {}: {error}", self.url)))
+        let opened = runtime.block_on(PostgresStore::open(self.options.clone(), runtime.clone()));
+        opened.map_err(|error| self.unopened(&error))
+    }
+
+    /// Opens it, and waits for a fail-over to end.
+    async fn open_patiently(&self) -> Result<PostgresStore, Failure> {
+        let (begun, wait) = (environment::instant(), Duration::from_millis(PRIMARY_WAIT_MS_MAX));
+        let mut is_first = true;
+        loop {
+            let runtime = tokio::runtime::Handle::current();
+            let error = match Box::pin(PostgresStore::open(self.options.clone(), runtime)).await {
+                Ok(store) => return Ok(store),
+                Err(error) => error,
+            };
+            if !error.may_pass() || begun.elapsed() >= wait {
+                return Err(self.unopened(&error));
+            }
+            if let (true, OpenError::NoPrimary(reason) | OpenError::Unconfirmed(reason)) = (is_first, &error)
+            {
+                tracing::warn!(
+                    "the store {} takes no writes now: {reason}; a fail-over may be under way: trying again for {} s",
+                    self.url,
+                    wait.as_secs()
+                );
+            }
+            is_first = false;
+            tokio::time::sleep(Duration::from_millis(PRIMARY_RETRY_MS)).await;
+        }
+    }
+
+    fn unopened(&self, error: &OpenError) -> Failure {
+        let failure = |reason: &dyn std::fmt::Display| {
+            Failure::new(format!("cannot open the store {}: {reason}", self.url))
+        };
+        let (flag, variable) = (self.option.password_flag(), self.option.password_variable);
+        match error {
+            OpenError::PasswordMissing(text) => {
+                failure(text).advising(format!("pass {flag} FILE or set {variable}"))
+            }
+            OpenError::PasswordWrong(text) => failure(text).advising(format!(
+                "check the user in {}, and the password in {flag} or {variable}",
+                self.option.flag
+            )),
+            _ => failure(error),
+        }
     }
 }
 

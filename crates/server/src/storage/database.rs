@@ -19,7 +19,7 @@ use super::backend::{Backend, EncryptedFolder, Folder};
 use super::encryption::rotation::Rotation;
 use super::health::{self, Health};
 use crate::clock::Clock;
-use crate::limits::{REOPEN_WAIT_MS_MAX, STORE_SILENT_MS};
+use crate::limits::{REOPEN_WAIT_MS_MAX, STORE_LOST_MS, STORE_SILENT_MS};
 use crate::process::environment;
 use crate::process::failure::Failure;
 
@@ -62,6 +62,14 @@ pub(crate) struct Sharing {
     pub(crate) processes: usize,
     /// Questions to the store that this server waited for.
     pub(crate) round_trips: u64,
+}
+
+/// A shared store that gives no session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Lost {
+    pub(crate) reason: String,
+    pub(crate) advice: String,
+    pub(crate) lasted: Duration,
 }
 
 /// Why the store was not opened again.
@@ -194,7 +202,9 @@ impl Database {
                 Some(running) if running.engine.has_heard_from_store(STORE_SILENT_MS) => {
                     self.serving(&running.store)
                 }
-                Some(_) => Health::StoreSilent { place: self.backend.place() },
+                Some(running) => {
+                    Health::StoreSilent { place: self.backend.place(), outage: running.store.outage() }
+                }
                 None => self.absent(),
             };
         };
@@ -205,6 +215,38 @@ impl Database {
             }
             FaultCause::Damage => Health::MergeFailed { reason, folder: self.backend.place() },
             FaultCause::Write | FaultCause::Sync | FaultCause::Defect => Health::WritesFailed { reason },
+        }
+    }
+
+    /// Since when a shared store is lost, if it is.
+    pub(crate) fn lost(&self) -> Option<Lost> {
+        let running = self.running.load();
+        let running = running.as_ref().filter(|running| running.engine.is_shared())?;
+        let lost = Duration::from_millis(STORE_LOST_MS);
+        let outage = running.store.outage().filter(|outage| outage.lasted >= lost);
+        let lasted = match &outage {
+            Some(outage) => outage.lasted,
+            None if running.engine.has_heard_from_store(STORE_SILENT_MS) => return None,
+            None => Duration::from_millis(STORE_SILENT_MS),
+        };
+        let (reason, advice) = health::explain_silence(&self.backend.place(), outage.as_ref());
+        Some(Lost { reason, advice, lasted })
+    }
+
+    /// Where a shared store answers, for messages.
+    pub(crate) fn answering(&self) -> String {
+        let running = self.running.load();
+        let answering = running.as_ref().and_then(|running| running.store.answering());
+        answering.unwrap_or_else(|| self.backend.place())
+    }
+
+    /// Servers of the store's address to which a fail-over would not be followed, as warnings. Asks them, for
+    /// a few seconds at most.
+    pub(crate) async fn warnings_of_servers(&self) -> Vec<String> {
+        let store = self.running.load().as_ref().map(|running| running.store.clone());
+        match store {
+            Some(store) => store.warnings_of_servers().await,
+            None => Vec::new(),
         }
     }
 
@@ -289,7 +331,10 @@ async fn open(
     engine_config: &EngineConfig,
     clock: &Arc<Clock>,
 ) -> Result<Running, Failure> {
-    let store = tokio::task::block_in_place(|| backend.open())?;
+    let store = backend.open_for_server().await?;
+    if let Some(warning) = store.connections_warning() {
+        tracing::warn!("{warning}");
+    }
     let engine = Engine::open(store.clone(), clock.clone(), engine_config.clone())
         .await
         .map_err(|error| Failure::new(format!("cannot open the database: {error}")))?;

@@ -4,6 +4,8 @@
 
 use serde_json::json;
 
+use super::backend::Outage;
+
 /// The state of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Health {
@@ -35,6 +37,8 @@ pub(crate) enum Health {
     /// A store that other servers may use does not answer.
     StoreSilent {
         place: String,
+        /// What the store's servers say, if it is known.
+        outage: Option<Outage>,
     },
     /// The store is being opened again.
     Reopening,
@@ -98,12 +102,7 @@ impl Health {
                  shows of a file whose sync failed; reads go on meanwhile"
                     .to_owned(),
             ),
-            Self::StoreSilent { place } => (
-                format!("the store {place} does not answer"),
-                "check that it runs and can be reached from this machine: the server goes on by itself once it \
-                 answers"
-                    .to_owned(),
-            ),
+            Self::StoreSilent { place, outage } => explain_silence(place, outage.as_ref()),
             Self::Reopening => ("the store is being opened again".to_owned(), "wait".to_owned()),
             Self::Down { reason } => (
                 format!("the store could not be opened again: {reason}"),
@@ -122,6 +121,24 @@ impl Health {
         };
         format!("{report}\n")
     }
+}
+
+/// Why a shared store gives no session, and what to do.
+pub(super) fn explain_silence(place: &str, outage: Option<&Outage>) -> (String, String) {
+    let reason = match outage {
+        None => format!("the store {place} does not answer"),
+        Some(outage) => format!("the store {place} takes no requests: {}", outage.reason),
+    };
+    let advice = match outage {
+        Some(outage) if outage.may_pass => {
+            "a fail-over may be under way: the server goes on by itself once one of the store's servers takes \
+             writes and has its synchronous standby; look at them if that takes more than a minute"
+        }
+        _ => {
+            "check that it runs and can be reached from this machine: the server goes on by itself once it answers"
+        }
+    };
+    (reason, advice.to_owned())
 }
 
 /// What to do about damaged files of a folder.
@@ -158,12 +175,18 @@ mod tests {
         };
         let json: serde_json::Value = serde_json::from_str(&full.json()).unwrap();
         assert!(json["advice"].as_str().unwrap().contains("2 MiB on the disk of /data"), "{json}");
+        let reason = "PostgreSQL at db1:5432, db2:5432 are standbys".to_owned();
+        let outage = Outage { reason, may_pass: true, lasted: std::time::Duration::from_secs(4) };
+        let silent =
+            Health::StoreSilent { place: "postgres://db1,db2/shop".to_owned(), outage: Some(outage) };
+        assert!(silent.json().contains("are standbys") && silent.json().contains("fail-over"), "{silent:?}");
         for state in [
             Health::Starting,
+            silent,
             full,
             Health::WritesFailed { reason: "x".to_owned() },
             Health::MergeFailed { reason: "x".to_owned(), folder: "/data".to_owned() },
-            Health::StoreSilent { place: "postgres://db/shop".to_owned() },
+            Health::StoreSilent { place: "postgres://db/shop".to_owned(), outage: None },
             Health::Reopening,
             Health::Down { reason: "x".to_owned() },
             Health::Stopping,

@@ -13,6 +13,7 @@ pub(crate) mod encryption;
 pub(crate) mod file_lock;
 pub(crate) mod health;
 pub(crate) mod object_faults;
+pub(crate) mod outages;
 pub(crate) mod private_file;
 pub(crate) mod recovery;
 pub(crate) mod scrub;

@@ -5,8 +5,8 @@
 
 use std::path::{Path, PathBuf};
 
+use super::private_file;
 use crate::process::failure::Failure;
-use crate::process::io_fault::failed;
 
 /// Where the data is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub(crate) struct StoreOption {
 
 impl StoreOption {
     /// The option whose value is the file with the password.
-    fn password_flag(self) -> String {
+    pub(crate) fn password_flag(self) -> String {
         format!("{}-password-file", self.flag)
     }
 }
@@ -68,7 +68,11 @@ impl Password {
             ))),
             (Some(password), None) => Ok(Some(Self(password))),
             (None, Some(path)) => {
-                let text = std::fs::read_to_string(path).map_err(failed("read the password file", path))?;
+                let unread = |fault: &str| {
+                    Failure::new(format!("cannot read the password file {}: {fault}", path.display()))
+                };
+                let text = private_file::read(path).map_err(|fault| unread(&fault))?;
+                let text = text.ok_or_else(|| unread("it does not exist"))?;
                 match text.lines().next() {
                     Some(line) if !line.is_empty() => Ok(Some(Self(line.to_owned()))),
                     _ => Err(Failure::new(format!(
@@ -173,7 +177,10 @@ mod tests {
     fn a_password_comes_from_a_variable_or_the_first_line_of_a_file() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("password");
-        std::fs::write(&file, "secret\nnote\n").unwrap();
+        assert!(
+            Password::choose(STORE, None, Some(&file)).unwrap_err().to_string().contains("does not exist")
+        );
+        private_file::replace(&file, "secret\nnote\n").unwrap();
         let read = Password::choose(STORE, None, Some(&file)).unwrap();
         assert_eq!(read, Some(Password("secret".to_owned())));
         assert_eq!(format!("{read:?}"), "Some(Password)");
@@ -182,8 +189,8 @@ mod tests {
             Ok(Some(Password("other".to_owned())))
         );
         assert!(Password::choose(STORE, Some("other".to_owned()), Some(&file)).is_err());
-        std::fs::write(&file, "").unwrap();
-        assert!(Password::choose(STORE, None, Some(&file)).is_err());
+        private_file::replace(&file, "").unwrap();
+        assert!(Password::choose(STORE, None, Some(&file)).unwrap_err().to_string().contains("is empty"));
         assert_eq!(Password::choose(STORE, None, None), Ok(None));
     }
 }

@@ -1,13 +1,30 @@
-//! The shared scenario (`clients/scenario.json`), run by official clients of other languages against a real
-//! server.
+//! The shared scenarios, run by official clients of other languages against real servers: `scenario.json`,
+//! and `global_tables.json`, which has errors of global tables, each of the class that an SDK has for it. The
+//! Rust SDK runs the latter in `rust_global_tables.rs`.
 //!
 //! `cargo xtask test` installs the clients and sets `KEYWRIGHT_CLIENTS` to their folder. Without it the tests
 //! are ignored; with it a missing client fails them.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::support::Server;
+use crate::support::management::{get, sample};
+
+/// The operations that the decoder reads in one pass if nothing of them is unusual.
+const READ_IN_ONE_PASS: [&str; 10] = [
+    "BatchGetItem",
+    "BatchWriteItem",
+    "DeleteItem",
+    "GetItem",
+    "PutItem",
+    "Query",
+    "Scan",
+    "TransactGetItems",
+    "TransactWriteItems",
+    "UpdateItem",
+];
 
 pub(crate) fn scripts() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients")
@@ -32,49 +49,90 @@ pub(crate) fn run(command: &mut Command) {
     );
 }
 
+/// Official clients send nothing that takes the decoder's long way, so each of their requests is read in one
+/// pass.
+pub(crate) fn assert_read_in_one_pass(server: &Server) {
+    let (_, metrics) = get(server, "/metrics");
+    let of = |metric: &str, operation: &str| {
+        sample(&metrics, &format!("keywright_{metric}{{operation=\"{operation}\"}}")).unwrap_or_default()
+    };
+    let asked: f64 = READ_IN_ONE_PASS.iter().map(|operation| of("requests_total", operation)).sum();
+    let long: Vec<_> = READ_IN_ONE_PASS
+        .iter()
+        .map(|operation| (*operation, of("long_decodings_total", operation)))
+        .filter(|(_, count)| *count > 0.0)
+        .collect();
+    // One of several servers is asked for its share.
+    assert!(asked >= 1.0, "{asked}: the test sends more");
+    assert!(long.is_empty(), "{long:?} of {asked}");
+}
+
+/// The servers that the scenarios run against.
+pub(crate) struct Scenes {
+    shop: Server,
+    /// Its writes of a strongly consistent table meet one of another region.
+    pub(crate) global: Server,
+    _simulation: tempfile::NamedTempFile,
+}
+
+impl Scenes {
+    pub(crate) fn start() -> Self {
+        let mut simulation = tempfile::NamedTempFile::new().unwrap();
+        simulation.write_all(br#"{"tables": [{"table": "Seats", "mrsc_conflict": 1}]}"#).unwrap();
+        let simulate = format!("--simulate={}", simulation.path().display());
+        // A store that several servers share refuses the simulation.
+        let arguments = ["--in-memory", "--throttle", "table", &simulate];
+        let global = Server::under(Command::new("env"), &arguments).unwrap();
+        Self { shop: Server::in_memory(), global, _simulation: simulation }
+    }
+
+    /// Runs both scenarios.
+    fn run(&self, client: &mut Command) {
+        for (server, file) in [(&self.shop, "scenario.json"), (&self.global, "global_tables.json")] {
+            client.arg(&server.endpoint).arg(scripts().join(file));
+        }
+        run(client);
+        assert_read_in_one_pass(&self.shop);
+    }
+}
+
 #[test]
 #[ignore = "needs clients: run `cargo xtask test`"]
-fn boto3_runs_the_shared_scenario() {
+fn boto3_runs_the_shared_scenarios() {
     let python = installed("python/bin/python");
-    let server = Server::in_memory();
-    run(Command::new(python).arg(scripts().join("run_boto3.py")).arg(&server.endpoint));
+    Scenes::start().run(Command::new(python).arg(scripts().join("run_boto3.py")));
 }
 
 #[test]
 #[ignore = "needs clients: run `cargo xtask test`"]
-fn the_aws_cli_runs_the_shared_scenario() {
+fn the_aws_cli_runs_the_shared_scenarios() {
     let python = installed("python/bin/python");
-    let server = Server::in_memory();
-    run(Command::new(python).arg(scripts().join("run_cli.py")).arg(&server.endpoint));
+    // It prints the code of an error, and knows no classes.
+    Scenes::start().run(Command::new(python).arg(scripts().join("run_cli.py")));
 }
 
 #[test]
 #[ignore = "needs clients: run `cargo xtask test`"]
-fn the_go_sdk_runs_the_shared_scenario() {
-    let runner = installed("go/run_scenario");
-    let server = Server::in_memory();
-    run(Command::new(runner).arg(&server.endpoint).arg(scripts().join("scenario.json")));
+fn the_go_sdk_runs_the_shared_scenarios() {
+    Scenes::start().run(&mut Command::new(installed("go/run_scenario")));
 }
 
 #[test]
 #[ignore = "needs clients: run `cargo xtask test`"]
-fn the_java_sdk_runs_the_shared_scenario() {
+fn the_java_sdk_runs_the_shared_scenarios() {
     let libraries = installed("java/lib").join("*");
-    let server = Server::in_memory();
     let mut java = Command::new("java");
     java.arg("-classpath").arg(libraries).arg(scripts().join("java/RunScenario.java"));
-    run(java.arg(&server.endpoint).arg(scripts().join("scenario.json")));
+    Scenes::start().run(&mut java);
 }
 
 #[test]
 #[ignore = "needs clients: run `cargo xtask test`"]
-fn the_javascript_sdk_runs_the_shared_scenario() {
+fn the_javascript_sdk_runs_the_shared_scenarios() {
     let folder = installed("javascript");
-    let server = Server::in_memory();
-    for file in ["run_sdk_v3.mjs", "scenario.json"] {
-        std::fs::copy(scripts().join(file), folder.join(file)).unwrap();
-    }
-    run(Command::new("node").arg(folder.join("run_sdk_v3.mjs")).arg(&server.endpoint));
+    let script = folder.join("run_sdk_v3.mjs");
+    std::fs::copy(scripts().join("run_sdk_v3.mjs"), &script).unwrap();
+    Scenes::start().run(Command::new("node").arg(script));
 }
 
 #[test]

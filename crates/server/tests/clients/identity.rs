@@ -79,7 +79,7 @@ fn principals_and_sessions_outlive_a_killed_server() {
 #[test]
 #[ignore = "needs clients: run `cargo xtask test`"]
 fn a_change_by_one_server_binds_the_other() {
-    let Some(url) = crate::support::postgres::url_or_say("identity") else { return };
+    let Some(url) = crate::support::shared_store::url_or_say("identity") else { return };
     let folder = tempfile::tempdir().unwrap();
     let (file, key) = credentials(folder.path());
     let start = || Server::start(&["--store", &url, "--credentials", &file]);

@@ -11,6 +11,7 @@ mod foreign_clients;
 mod identity;
 mod ion_files;
 mod requirements;
+mod rust_global_tables;
 mod rust_sdk;
 #[path = "../support/mod.rs"]
 mod support;

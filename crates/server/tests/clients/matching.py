@@ -7,7 +7,11 @@ import sys
 import time
 
 RETRIES = 100
-SCENARIO = pathlib.Path(__file__).with_name("scenario.json")
+
+
+def asked():
+    """The endpoints and scenarios that the command names, in pairs."""
+    return list(zip(sys.argv[1::2], sys.argv[2::2]))
 
 
 def decode_binary(value):
@@ -44,9 +48,9 @@ def differs(expected, actual, path=""):
     return None if expected == actual else f"{path}: expected {expected!r}, got {actual!r}"
 
 
-def run(call):
+def run(call, scenario):
     """Runs every step by `call(operation, input) -> (output, None) or (None, (code, message))`; exits 1 at a fault."""
-    steps = json.loads(SCENARIO.read_text())
+    steps = json.loads(pathlib.Path(scenario).read_text())
     for step in steps:
         for attempt in range(RETRIES if step.get("retry_until_expected") else 1):
             fault = check(step, *call(step["operation"], step["input"]))

@@ -1,10 +1,11 @@
-"""Runs the shared scenario with the AWS CLI. Usage: run_cli.py ENDPOINT
+"""Runs shared scenarios with the AWS CLI. Usage: run_cli.py ENDPOINT SCENARIO [ENDPOINT SCENARIO]
 
 Each command is a process of its own, as `aws` is. It is a copy of this one, which has loaded the CLI's code and the
 service's model already: that takes most of the time of a command.
 """
 
 import base64
+import functools
 import json
 import os
 import re
@@ -16,7 +17,6 @@ from botocore import xform_name
 
 import matching
 
-ENDPOINT = sys.argv[1]
 os.environ |= {
     "AWS_ACCESS_KEY_ID": "local",
     "AWS_SECRET_ACCESS_KEY": "local",
@@ -61,8 +61,8 @@ def aws(arguments):
         return os.waitstatus_to_exitcode(status), output.read().decode(), errors.read().decode()
 
 
-def call(operation, parameters):
-    command = ["dynamodb", xform_name(operation, "-"), "--endpoint-url", ENDPOINT, "--output", "json", "--no-paginate"]
+def call(endpoint, operation, parameters):
+    command = ["dynamodb", xform_name(operation, "-"), "--endpoint-url", endpoint, "--output", "json", "--no-paginate"]
     command += ["--cli-input-json", json.dumps(plain_binary(parameters))]
     status, output, errors = aws(command)
     if status == 0:
@@ -73,4 +73,5 @@ def call(operation, parameters):
     return None, (fault.group(1), fault.group(2).strip())
 
 
-matching.run(call)
+for asked, scenario in matching.asked():
+    matching.run(functools.partial(call, asked), scenario)

@@ -1,13 +1,7 @@
-// Runs the shared scenario with the JavaScript SDK v3. Usage: node run_sdk_v3.mjs ENDPOINT
+// Runs shared scenarios with the JavaScript SDK v3. Usage: node run_sdk_v3.mjs ENDPOINT SCENARIO [ENDPOINT SCENARIO]
 import { readFileSync } from 'node:fs'
 import * as dynamodb from '@aws-sdk/client-dynamodb'
 
-const steps = JSON.parse(readFileSync(new URL('scenario.json', import.meta.url)))
-const client = new dynamodb.DynamoDBClient({
-  endpoint: process.argv[2],
-  region: 'us-east-1',
-  credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
-})
 const RETRIES = 100
 
 const isBinary = (value) => value && typeof value === 'object' && Object.keys(value).join() === 'B'
@@ -44,13 +38,15 @@ function differs(expected, actual, path = '') {
   return expected === actual ? undefined : `${path}: expected ${expected}, got ${actual}`
 }
 
-async function fault(step) {
+async function fault(client, step) {
   let output
   try {
     output = await client.send(new dynamodb[`${step.operation}Command`](decodeBinary(step.input)))
   } catch (error) {
     const said = `${error.name}: ${error.message}`
     if (!step.error) return said
+    const typed = dynamodb[step.error.code]
+    if (typed && !(error instanceof typed)) return `${error.name} is of no class of its own`
     return said === `${step.error.code}: ${step.error.message}` ? undefined : `got ${said}`
   }
   if (step.error) return `expected ${step.error.code}, got an answer`
@@ -58,16 +54,26 @@ async function fault(step) {
   return present ? `${present} is there` : differs(step.expect, output)
 }
 
-for (const step of steps) {
-  let found
-  for (let attempt = 0; attempt < (step.retry_until_expected ? RETRIES : 1); attempt += 1) {
-    found = await fault(step)
-    if (!found) break
-    await new Promise((resolve) => setTimeout(resolve, 50))
+async function run(endpoint, scenario) {
+  const client = new dynamodb.DynamoDBClient({
+    endpoint,
+    region: 'us-east-1',
+    credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
+  })
+  const steps = JSON.parse(readFileSync(scenario))
+  for (const step of steps) {
+    let found
+    for (let attempt = 0; attempt < (step.retry_until_expected ? RETRIES : 1); attempt += 1) {
+      found = await fault(client, step)
+      if (!found) break
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    }
+    if (found) {
+      console.error(`${step.name}: ${found}`)
+      process.exit(1)
+    }
   }
-  if (found) {
-    console.error(`${step.name}: ${found}`)
-    process.exit(1)
-  }
+  console.log(`${steps.length} steps passed`)
 }
-console.log(`${steps.length} steps passed`)
+
+for (let place = 2; place < process.argv.length; place += 2) await run(process.argv[place], process.argv[place + 1])

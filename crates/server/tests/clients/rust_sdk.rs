@@ -7,6 +7,7 @@ use aws_sdk_dynamodb::error::ProvideErrorMetadata as _;
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::types::{AttributeValue, Put, ReturnValue, TransactWriteItem, Update};
 
+use crate::foreign_clients::assert_read_in_one_pass;
 use crate::support::client::{Caller, client, create_indexed_table};
 use crate::support::{Server, add_key};
 
@@ -89,6 +90,7 @@ async fn orders_are_listed_by_key_by_index_and_by_page() {
         .await
         .unwrap();
     assert_eq!(sort_keys(local.items()), ["ORDER#2"]);
+    assert_read_in_one_pass(&server);
 }
 
 #[tokio::test]

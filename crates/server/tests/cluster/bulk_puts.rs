@@ -15,7 +15,7 @@ use super::desk::{Desk, Items};
 use super::takeover::wait_until_it_knows;
 use crate::support::Server;
 use crate::support::dice::{Dice, wanted};
-use crate::support::postgres::url_or_say;
+use crate::support::shared_store::url_or_say;
 
 /// So many that each server certainly owns some.
 const TABLES: usize = 4;

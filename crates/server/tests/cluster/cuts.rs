@@ -6,18 +6,75 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::proxy::Wire;
+#[cfg(feature = "tikv")]
+use super::wires::Wires;
 use crate::support::Server;
+use crate::support::fleet::{Kind, kind};
 use crate::support::in_process::{Answer, Api as _, Http};
 use crate::support::management::wait_for_state;
 use crate::support::postgres;
+#[cfg(feature = "tikv")]
+use crate::support::{shared_store::tikv_prefix, tikv};
 use crate::tables::create;
+
+/// The network between one server and the store.
+enum Network {
+    PostgreSql(Wire),
+    #[cfg(feature = "tikv")]
+    Tikv(Wires),
+}
+
+/// A store, and a way to it that can be cut.
+struct Scene {
+    network: Network,
+    /// The address by which the store is reached over the network.
+    through: String,
+    direct: String,
+}
+
+impl Scene {
+    /// If there is no such store, says so.
+    async fn open_or_say(name: &str) -> Option<Self> {
+        match kind() {
+            Kind::PostgreSql => {
+                let direct = postgres::url_or_say(name)?;
+                let wire = Wire::to_socket(postgres::server().unwrap().socket()).await;
+                let through = format!("postgres://postgres@{}/postgres?schema={name}", wire.address);
+                Some(Self { network: Network::PostgreSql(wire), through, direct })
+            }
+            #[cfg(feature = "tikv")]
+            Kind::Tikv => {
+                let engine = tikv::engine().inspect_err(|reason| eprintln!("PASSED OVER: {reason}")).ok()?;
+                let (wires, prefix) = (Wires::to(engine, None).await, tikv_prefix(name));
+                let through = format!("tikv://{}/{prefix}", wires.pd);
+                Some(Self { network: Network::Tikv(wires), through, direct: engine.url(&prefix) })
+            }
+            #[cfg(not(feature = "tikv"))]
+            Kind::Tikv => panic!("build the tests with --features keywright-server/tikv"),
+        }
+    }
+
+    fn cut(&self) {
+        match &self.network {
+            Network::PostgreSql(wire) => wire.cut(),
+            #[cfg(feature = "tikv")]
+            Network::Tikv(wires) => wires.cut(),
+        }
+    }
+
+    fn restore(&self) {
+        match &self.network {
+            Network::PostgreSql(wire) => wire.restore(),
+            #[cfg(feature = "tikv")]
+            Network::Tikv(wires) => wires.restore(),
+        }
+    }
+}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_is_cut_off_fails_in_time_and_the_others_go_on() {
-    let Some(url) = postgres::url_or_say("cuts") else { return };
-    let wire = Wire::to_socket(postgres::server().unwrap().socket()).await;
-    let through = format!("postgres://postgres@{}/postgres?schema=cuts", wire.address);
-    let (cut_off, other) = (Server::on_store(&through), Server::on_store(&url));
+    let Some(scene) = Scene::open_or_say("cuts").await else { return };
+    let (cut_off, other) = (Server::on_store(&scene.through), Server::on_store(&scene.direct));
     let (lost, http) = (Http::new(cut_off.address()), Http::new(other.address()));
     lost.call("CreateTable", &create("tab")).await.good();
     let add = json!({
@@ -30,7 +87,7 @@ async fn a_server_that_is_cut_off_fails_in_time_and_the_others_go_on() {
         http.call("UpdateItem", &add).await.good();
         certain += 2;
     }
-    wire.cut();
+    scene.cut();
     let answered = tokio::time::timeout(Duration::from_mins(1), lost.call("UpdateItem", &add)).await;
     let answer = answered.expect("an error comes in time");
     assert!(matches!(answer, Answer::Unknown(_)), "{answer:?}");
@@ -40,7 +97,7 @@ async fn a_server_that_is_cut_off_fails_in_time_and_the_others_go_on() {
         http.call("UpdateItem", &add).await.good();
         certain += 1;
     }
-    wire.restore();
+    scene.restore();
     assert_eq!(wait_for_state(&cut_off, "serving", Duration::from_mins(1)).0, 200);
     let counted = lost.call("UpdateItem", &add).await.good()["Attributes"]["n"]["N"].clone();
     let counted: u64 = counted.as_str().unwrap().parse().unwrap();

@@ -17,8 +17,8 @@ use super::desk::{Desk, Items};
 use super::takeover::wait_until_it_knows;
 use crate::support::Server;
 use crate::support::dice::{Dice, wanted};
-use crate::support::postgres::url_or_say;
 use crate::support::raw::{Connection, signed};
+use crate::support::shared_store::url_or_say;
 
 /// With a restore, a rollback and a backup each: so many that the first two servers certainly own some.
 const TABLES: usize = 3;

@@ -8,8 +8,8 @@ use crate::support::client::{Caller, client, create_indexed_table};
 use crate::support::dice::{Dice, wanted};
 use crate::support::in_process::Http;
 use crate::support::ledger::{TABLE, check_stream_and, check_whole, enable_stream, scan};
-use crate::support::postgres::url_or_say;
 use crate::support::register::{History, Register};
+use crate::support::shared_store::url_or_say;
 
 /// `KEYWRIGHT_KILLS` sets another number.
 const KILLS_DEFAULT: u64 = 8;

@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 use crate::support::Server;
 use crate::support::in_process::{Answer, Api as _, Http};
-use crate::support::postgres::url_or_say;
+use crate::support::shared_store::url_or_say;
 
 const UNITS: u32 = 20;
 const SECONDS: u32 = 6;

@@ -3,6 +3,7 @@
 #![cfg(all(feature = "postgres", unix))]
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on stops")]
 
+mod branches;
 mod bulk_puts;
 mod copies;
 mod cuts;
@@ -13,8 +14,10 @@ mod desk;
 #[allow(dead_code, reason = "the tests of exports call more of it")]
 #[path = "../transfers/folder.rs"]
 mod folder;
+mod frozen;
 mod jobs;
 mod kills;
+mod large_commits;
 mod limits;
 #[cfg(target_os = "linux")]
 mod memory;
@@ -25,6 +28,8 @@ mod rolling;
 mod round_trips;
 #[path = "../support/mod.rs"]
 mod support;
+#[cfg(feature = "tikv")]
+use support::tikv as engine;
 #[allow(dead_code, reason = "the tests of exports call more of it")]
 #[path = "../transfers/table.rs"]
 mod table;
@@ -32,3 +37,6 @@ mod tables;
 mod takeover;
 mod tls;
 mod transfers;
+#[cfg(feature = "tikv")]
+#[path = "../../../store-tikv/tests/it/wires.rs"]
+mod wires;

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::support::Server;
 use crate::support::in_process::{Api as _, Http, StreamsApi as _};
-use crate::support::postgres::url_or_say;
+use crate::support::shared_store::url_or_say;
 
 const SMALL_ITEMS: usize = 100;
 const LARGE_ITEMS: usize = 160;

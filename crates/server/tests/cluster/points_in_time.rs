@@ -19,7 +19,7 @@ use super::desk::{Desk, Items};
 use crate::support::Server;
 use crate::support::client::{Caller, client};
 use crate::support::dice::{Dice, wanted};
-use crate::support::postgres::url_or_say;
+use crate::support::shared_store::url_or_say;
 
 /// Written by transactions over both.
 const TABLES: [&str; 2] = ["Here", "There"];
@@ -33,7 +33,8 @@ const ACCOUNTS: u64 = 8;
 const UNITS: u64 = 100;
 /// With `--long` so many times as long.
 const WRITING: Duration = Duration::from_secs(7);
-/// A backup lets the stamps of its writers run ahead of the clock for so long at most.
+/// A backup lets the stamps of its writers run ahead of the clock for so long at most; so much later than
+/// written, a write is restored.
 const AHEAD_MS: u64 = 400;
 /// On a machine that is busy with other work too.
 const ROUNDS_MIN: u64 = 3;
@@ -274,7 +275,7 @@ async fn restore_some(desk: &Desk, dice: &mut Dice, (round, first): (u64, u64), 
     }
     let target = format!("{last}-{round}-latest");
     desk.restore_to(last, &target, None).await;
-    ordered.push((last, target, (latest * 1000, now_ms())));
+    ordered.push((last, target, (latest * 1000 - AHEAD_MS, now_ms())));
     for (table, target, (from_ms, to_ms)) in ordered {
         desk.wait_until_active(&target).await;
         let items = desk.items(&target).await;

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
@@ -15,6 +15,7 @@ pub(crate) struct Wire {
     open: Arc<watch::Sender<bool>>,
     /// Whether it is cut within the next large message of a client.
     cuts_large: Arc<AtomicBool>,
+    statements: Arc<AtomicU64>,
 }
 
 /// So much in one piece is a part of a large message.
@@ -28,16 +29,21 @@ impl Wire {
         let (open, opened) = watch::channel(true);
         let (open, cuts_large) = (Arc::new(open), Arc::<AtomicBool>::default());
         let (cutting, large) = (Arc::clone(&open), Arc::clone(&cuts_large));
+        let statements = Arc::<AtomicU64>::default();
+        let counted = Arc::clone(&statements);
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
                 let (socket, opened) = (socket.clone(), opened.clone());
                 let (cutting, large) = (Arc::clone(&cutting), Arc::clone(&large));
+                let counted = Arc::clone(&counted);
                 tokio::spawn(async move {
                     if let Ok(server) = UnixStream::connect(socket).await {
                         let (from_client, to_client) = client.into_split();
                         let (from_server, to_server) = server.into_split();
-                        let note_sent = |count| {
-                            if count >= LARGE_BYTES && large.swap(false, Ordering::Relaxed) {
+                        let mut messages = Messages::default();
+                        let note_sent = |bytes: &[u8]| {
+                            counted.fetch_add(messages.statements_in(bytes), Ordering::Relaxed);
+                            if bytes.len() >= LARGE_BYTES && large.swap(false, Ordering::Relaxed) {
                                 cutting.send_replace(false);
                             }
                         };
@@ -49,7 +55,12 @@ impl Wire {
                 });
             }
         });
-        Self { address, open, cuts_large }
+        Self { address, open, cuts_large, statements }
+    }
+
+    /// Statements that clients have sent for execution.
+    pub(crate) fn statements(&self) -> u64 {
+        self.statements.load(Ordering::Relaxed)
     }
 
     pub(crate) fn cut(&self) {
@@ -70,11 +81,56 @@ impl Wire {
     }
 }
 
+/// The messages of one client of PostgreSQL (its documentation, "Message Formats").
+#[derive(Default)]
+struct Messages {
+    /// What was sent of the next message, without the body of one that began.
+    head: Vec<u8>,
+    /// Bytes of a body that are still to come.
+    body: usize,
+    /// Whether the connection is set up: from then on a message begins with its type.
+    is_set_up: bool,
+}
+
+/// The code of a request to encrypt the connection. Another message of this form follows it.
+const SSL_REQUEST: [u8; 4] = 80_877_103_u32.to_be_bytes();
+
+impl Messages {
+    /// How many executions begin in these bytes: of a prepared statement, or of one as text.
+    fn statements_in(&mut self, mut bytes: &[u8]) -> u64 {
+        let mut count = 0;
+        while !bytes.is_empty() {
+            let skipped = self.body.min(bytes.len());
+            self.body -= skipped;
+            bytes = &bytes[skipped..];
+            let wanted = if self.is_set_up { 5 } else { 8 };
+            let taken = (wanted - self.head.len()).min(bytes.len());
+            self.head.extend_from_slice(&bytes[..taken]);
+            bytes = &bytes[taken..];
+            if self.head.len() < wanted {
+                continue;
+            }
+            let head = std::mem::take(&mut self.head);
+            let length = |at: usize| {
+                usize::try_from(u32::from_be_bytes(head[at..at + 4].try_into().unwrap())).unwrap()
+            };
+            if self.is_set_up {
+                count += u64::from(matches!(head[0], b'E' | b'Q'));
+                self.body = length(1) - 4;
+            } else {
+                self.is_set_up = head[4..] != SSL_REQUEST;
+                self.body = length(0) - 8;
+            }
+        }
+        count
+    }
+}
+
 async fn forward(
     mut from: impl AsyncRead + Unpin,
     mut to: impl AsyncWrite + Unpin,
     mut open: watch::Receiver<bool>,
-    sent: impl Fn(usize),
+    mut sent: impl FnMut(&[u8]),
 ) {
     let mut bytes = vec![0; 64 * 1024];
     while let Ok(count) = from.read(&mut bytes).await {
@@ -84,7 +140,7 @@ async fn forward(
         if to.write_all(&bytes[..count]).await.is_err() {
             break;
         }
-        sent(count);
+        sent(&bytes[..count]);
     }
     let _closed = to.shutdown().await;
 }

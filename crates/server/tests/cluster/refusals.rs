@@ -1,6 +1,9 @@
 //! Stores that cannot be opened: one sentence says what to do, and nothing is written.
 
-use crate::support::postgres::{server, url_or_say};
+use std::time::Duration;
+
+use crate::support::management::wait_for_state;
+use crate::support::postgres::{PostgresServer, server, url_or_say};
 use crate::support::signing::{self, Key};
 use crate::support::{Server, add_key};
 
@@ -21,12 +24,91 @@ fn contradicting_settings_are_refused_before_anything_is_opened() {
     assert!(password.contains("--store-password-file") && !password.contains("secret"), "{password}");
     let schema = refusal(&["--store", "postgres://me@localhost/shop?schema=A-B"]);
     assert!(schema.contains("lower-case letters"), "{schema}");
+    let target = refusal(&["--store", "postgres://me@one,two/shop?target_session_attrs=standby"]);
+    assert!(target.contains("target_session_attrs=standby cannot work"), "{target}");
 }
 
 #[test]
 fn a_store_that_does_not_answer_is_named() {
     let nobody = refusal(&["--store", "postgres://me@127.0.0.1:9/shop"]);
-    assert!(nobody.contains("check the address, user and password"), "{nobody}");
+    assert!(nobody.contains("PostgreSQL at 127.0.0.1:9: "), "{nobody}");
+    assert!(nobody.contains("check the host and port in the address, and that the server runs"), "{nobody}");
+    let named = refusal(&["--store", "postgres://me@/shop?host=nobody.invalid"]);
+    assert!(named.contains("PostgreSQL at nobody.invalid:5432: "), "{named}");
+}
+
+#[test]
+fn several_servers_that_refuse_alike_are_one_sentence_with_the_advice_of_one() {
+    let Some(url) = url_or_say("alike") else { return };
+    let postgres = server().unwrap();
+    for statement in [
+        "CREATE ROLE alike_guest LOGIN",
+        "CREATE ROLE alike_few LOGIN CONNECTION LIMIT 0",
+        "CREATE ROLE alike_reader LOGIN SUPERUSER",
+        "ALTER ROLE alike_reader SET default_transaction_read_only = on",
+    ] {
+        postgres.execute(statement);
+    }
+    for (user, database, said, advice) in [
+        ("nobody_here", "postgres", "role \"nobody_here\" does not exist", "check the user in the address"),
+        ("postgres", "nothing", "\"nothing\" does not exist", "run CREATE DATABASE nothing OWNER postgres"),
+        (
+            "alike_guest",
+            "postgres",
+            "permission denied for database",
+            "run GRANT CREATE ON DATABASE postgres TO alike_guest",
+        ),
+        ("alike_few", "postgres", "too many connections", "each server of Keywright opens up to 58"),
+        (
+            "alike_reader",
+            "postgres",
+            "default_transaction_read_only is on",
+            "ALTER DATABASE postgres SET default_transaction_read_only = off",
+        ),
+    ] {
+        let host = postgres.host();
+        for hosts in [host.clone(), [&*host, &host, &host].join(",")] {
+            let refused =
+                refusal(&["--store", &format!("postgres://{user}@{hosts}/{database}?schema=alike")]);
+            assert_eq!(refused.matches(said).count(), 1, "{refused}");
+            assert!(refused.contains(advice), "{refused}");
+            for wrong in ["name the server", "user and password"] {
+                assert!(!refused.contains(wrong), "{refused}");
+            }
+        }
+    }
+    assert!(url.ends_with("alike") && content("alike").is_empty(), "nothing was made");
+}
+
+#[test]
+fn a_server_that_starts_during_a_fail_over_waits_and_its_log_says_when_the_store_was_lost() {
+    let Some(_url) = url_or_say("waits") else { return };
+    let primary = PostgresServer::start(5435, &[], "-c listen_addresses=").unwrap();
+    let standby = primary.standby(5436).unwrap();
+    primary.crash().unwrap();
+    let url = format!("postgres://postgres@{},{}/postgres?schema=waits", primary.host(), standby.host());
+    let starting = std::thread::Builder::new().spawn(move || Server::on_store(&url)).unwrap();
+    std::thread::sleep(Duration::from_secs(2));
+    assert!(!starting.is_finished(), "no server takes writes");
+    standby.promote().unwrap();
+    let started = starting.join().unwrap();
+    standby.crash().unwrap();
+    let (_, report) = wait_for_state(&started, "store_silent", Duration::from_mins(1));
+    assert!(report["reason"].as_str().unwrap().contains("PostgreSQL at "), "{report}");
+    standby.restart().unwrap();
+    wait_for_state(&started, "serving", Duration::from_mins(1));
+    // The log is looked after five times a second.
+    std::thread::sleep(Duration::from_secs(1));
+    let log = started.stop_and_read_log();
+    for once in [
+        "a fail-over may be under way",
+        "trying again for 30 s",
+        "a fail-over to it would not be followed",
+        "takes no requests: ",
+        "the store answers again after ",
+    ] {
+        assert_eq!(log.matches(once).count(), 1, "{once}: {log}");
+    }
 }
 
 /// The rows of all tables of a schema, and their number.
@@ -117,8 +199,13 @@ fn secrets_of_users_are_sealed_under_a_key_that_all_servers_have() {
 #[test]
 fn a_port_of_something_else_is_no_store() {
     let other = Server::in_memory();
-    let wrong = refusal(&["--store", &format!("postgres://me@{}/shop?sslmode=disable", other.address())]);
-    assert!(wrong.contains("check the address"), "{wrong}");
+    for mode in ["disable", "prefer"] {
+        let url = format!("postgres://me@{}/shop?sslmode={mode}", other.address());
+        let wrong = refusal(&["--store", &url]);
+        let advice =
+            format!("what answers at {} is not PostgreSQL: check the host and port", other.address());
+        assert!(wrong.contains(&advice), "{wrong}");
+    }
 }
 
 /// Makes a user for whom this function comes before PostgreSQL's own one.
@@ -140,6 +227,26 @@ fn too_old_a_server_is_named_with_the_version_that_is_needed() {
     let old = refusal(&["--store", &url.replace("postgres@", "antique@")]);
     assert!(old.contains("PostgreSQL 12.19 is too old: version 13 or newer is needed"), "{old}");
     assert!(content("old").is_empty(), "nothing was made");
+}
+
+#[test]
+fn a_server_that_lacks_features_is_refused_with_their_list() {
+    let Some(url) = url_or_say("lacking") else { return };
+    let missing = "RAISE undefined_function; END $$";
+    for_user(
+        "limited",
+        &format!("pg_current_snapshot() RETURNS text LANGUAGE plpgsql AS $$ BEGIN {missing}"),
+    );
+    server().unwrap().execute(&format!(
+        "CREATE FUNCTION limited.pg_try_advisory_xact_lock(key integer) RETURNS boolean LANGUAGE plpgsql AS \
+         $$ BEGIN {missing}"
+    ));
+    let lacking = refusal(&["--store", &url.replace("postgres@", "limited@")]);
+    let features = ": snapshots as text (pg_current_snapshot), visibility of transactions (pg_visible_in_snapshot), \
+                    advisory locks (pg_advisory_xact_lock); use PostgreSQL 13 or newer itself";
+    assert!(lacking.contains(features), "{lacking}");
+    assert!(lacking.contains("PostgreSQL 1"), "it is named: {lacking}");
+    assert!(content("lacking").is_empty(), "nothing was made");
 }
 
 #[test]

@@ -12,7 +12,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use super::proxy::Balancer;
 use crate::support::Server;
 use crate::support::client::{Caller, client, create_indexed_table};
-use crate::support::postgres::url_or_say;
+use crate::support::shared_store::url_or_say;
 
 const CLIENTS: u64 = 6;
 

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::support::Server;
 use crate::support::in_process::{Answer, Api as _, Http};
-use crate::support::postgres::url_or_say;
+use crate::support::shared_store::url_or_say;
 
 const NAMES: usize = 4;
 const CALLERS: usize = 32;

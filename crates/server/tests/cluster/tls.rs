@@ -1,7 +1,9 @@
 //! TLS between servers and PostgreSQL: every connection has it, and what cannot be trusted is refused before
 //! anything is written.
 
+use std::fs::Permissions;
 use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::time::Duration;
 
@@ -83,6 +85,12 @@ impl Secured {
 
     fn write(&self, name: &str, content: &str) {
         std::fs::write(self.path(name), content).unwrap();
+        self.allow(name, 0o600);
+    }
+
+    /// Sets the mode of a file.
+    fn allow(&self, name: &str, mode: u32) {
+        std::fs::set_permissions(self.path(name), Permissions::from_mode(mode)).unwrap();
     }
 
     fn path(&self, name: &str) -> String {
@@ -179,7 +187,19 @@ fn a_password_is_bound_to_the_connection_that_it_was_sent_on() {
     drop(server);
     let url = secured.url("secret@localhost", "secret", "");
     let said = refusal(&["--store", &url, "--store-password-file", &secured.path("wrong")]);
-    assert!(said.contains("check the address, user and password") && !said.contains("wrong"), "{said}");
+    let advice =
+        "check the user in --store, and the password in --store-password-file or KEYWRIGHT_STORE_PASSWORD";
+    assert!(said.contains(advice) && !said.contains("wrong"), "{said}");
+    let twice = url.replace("/postgres?", &format!(",127.0.0.1:{}/postgres?", secured.port));
+    for at in [&url, &twice] {
+        let said = refusal(&["--store", at]);
+        let advice = "there is none: pass --store-password-file FILE or set KEYWRIGHT_STORE_PASSWORD";
+        assert!(said.contains(advice), "{said}");
+        assert_eq!(said.matches("password, and there is none").count(), 1, "{said}");
+    }
+    secured.allow("right", 0o644);
+    let said = refusal(&["--store", &url, "--store-password-file", &secured.path("right")]);
+    assert!(said.contains("0644") && said.contains("chmod 600"), "{said}");
 }
 
 fn wait_until_gone(secured: &Secured, user: &str) {

@@ -13,7 +13,7 @@ use crate::db::{Db, factor};
 use crate::folder::{self, Folder, files_below};
 use crate::support::Server;
 use crate::support::dice::{Dice, wanted};
-use crate::support::postgres::url_or_say;
+use crate::support::shared_store::url_or_say;
 use crate::table::{BUCKET, TABLE, buckets, create, id_of, increment, row};
 
 const ITEMS: u64 = 800;

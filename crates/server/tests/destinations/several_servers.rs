@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::arrivals;
 use crate::db::{Db, start};
 use crate::fake::Fake;
-use crate::support::postgres::url_or_say;
+use crate::support::shared_store::url_or_say;
 
 /// So many that each of two servers owns some.
 const TABLES: u64 = 6;

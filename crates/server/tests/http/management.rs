@@ -47,6 +47,9 @@ async fn metrics_count_requests_errors_capacity_and_bytes() {
         "the put, and the one whose condition failed; no index has the item"
     );
     assert!(value("keywright_received_bytes_total").unwrap() > 10_000.0);
+    let long =
+        |operation: &str| value(&format!("keywright_long_decodings_total{{operation=\"{operation}\"}}"));
+    assert_eq!((long("GetItem"), long("CreateTable")), (Some(0.0), Some(1.0)));
     assert_eq!(value("keywright_expressions_total{syntax=\"parsed\"}"), Some(1.0));
     assert_eq!(value("keywright_expressions_total{syntax=\"kept\"}"), Some(0.0));
     assert_eq!(value("keywright_kept_expressions_bytes"), Some(0.0), "a text is kept from its second use on");

@@ -1,11 +1,13 @@
 //! Replicas in two regions of one server, as clients see them, with faults that a test sets over HTTP.
 
-use std::time::Duration;
+use std::process::{Command, Stdio};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 
-use crate::support::Server;
+use crate::support::management::{get, sample};
 use crate::support::raw::{AUTHORIZATION, Answer, Connection, DATE};
+use crate::support::{Server, without_aws_settings};
 
 const PATH: &str = "/_keywright/simulation";
 const OWN: (&str, &str) = ("X-Keywright", "simulation");
@@ -215,18 +217,124 @@ fn of_a_delete_and_an_update_the_later_wins_whole() {
 }
 
 #[test]
-fn a_region_with_a_clock_ahead_wins_until_its_change_is_known() {
+fn a_region_with_a_clock_ahead_wins_until_its_change_is_known_and_is_reported() {
     let world = World::start(&[]);
-    world.simulate(&json!({"links": [{"from": "*", "to": "*", "partition": true}],
-        "regions": [{"region": HERE, "clock_ms": 3_600_000}]}));
-    world.put(HERE, "a", "ahead");
-    world.put(THERE, "a", "later");
-    world.simulate(&json!({"regions": [{"region": HERE, "clock_ms": 3_600_000}]}));
+    let replica_of = |region: &str| {
+        let answer = world.ask(region, &json!({"table": "Tab"})).json();
+        answer["tables"][0]["replicas"][0].clone()
+    };
+    let metric = || {
+        let (_, metrics) = get(&world.server, "/metrics");
+        sample(&metrics, "keywright_replica_clock_ahead_seconds").unwrap()
+    };
+    let skew = json!({"region": HERE, "clock_ms": 3_600_000});
+    world.simulate(&json!({"links": [{"from": "*", "to": "*", "partition": true}], "regions": [skew]}));
+    let keys: Vec<String> = (0..20).map(|key| format!("k{key}")).collect();
+    for key in &keys {
+        world.put(HERE, key, "ahead");
+        world.put(THERE, key, "later");
+    }
+    assert_eq!(
+        (replica_of(THERE)["clock-ahead"].clone(), metric()),
+        (Value::Null, 0.0),
+        "nothing has arrived"
+    );
+    world.simulate(&json!({"regions": [skew]}));
     world.quiet();
-    assert_eq!(world.values("a"), ["ahead", "ahead"]);
-    world.put(THERE, "a", "after");
+    assert!(keys.iter().all(|key| world.values(key) == ["ahead", "ahead"]), "it wins concurrent writes");
+    for region in [HERE, THERE] {
+        let lost = world.lost(region).as_array().unwrap().len();
+        assert_eq!(lost, if region == THERE { keys.len() } else { 0 }, "{region}");
+    }
+    let ahead_ms = replica_of(THERE)["clock-ahead"].as_u64().unwrap();
+    assert!((3_590_000..=3_600_000).contains(&ahead_ms), "{ahead_ms}");
+    assert_eq!(replica_of(HERE)["clock-ahead"], Value::Null, "the other clock is not ahead");
+    assert!((3_590.0..=3_600.0).contains(&metric()), "{}", metric());
+    let said = global_status(&world.server, THERE);
+    assert!(said.contains("to us-east-1") && said.contains("ITS CLOCK IS AHEAD by 3"), "{said}");
+    for key in &keys {
+        world.put(THERE, key, "after");
+    }
+    world.quiet();
+    assert!(keys.iter().all(|key| world.values(key) == ["after", "after"]), "what is known is overwritten");
+    world.put(HERE, "k0", "once more");
     world.heal();
-    assert_eq!(world.values("a"), ["after", "after"]);
+    // Nothing is stuck: each region overwrites what it sees, even if that has a later time.
+    for (region, value) in [(THERE, "1"), (HERE, "2"), (THERE, "3")] {
+        for key in &keys {
+            world.put(region, key, value);
+        }
+        world.quiet();
+        assert!(keys.iter().all(|key| world.values(key) == [value, value]), "{region} {value}");
+    }
+    world.put(HERE, "new", "1");
+    world.quiet();
+    assert_eq!((replica_of(THERE)["clock-ahead"].clone(), metric()), (Value::Null, 0.0));
+    let log = world.server.stop_and_read_log();
+    let reported =
+        log.lines().filter(|line| line.contains("the region's clock is ahead of another region's"));
+    assert_eq!(reported.count(), 1, "{log}");
+}
+
+/// What `keywright global status` prints for a region.
+fn global_status(server: &Server, region: &str) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_keywright"));
+    without_aws_settings(&mut command);
+    command.env("AWS_REGION", region).args(["global", "status", "--endpoint", &server.endpoint]);
+    let output = command.stdin(Stdio::null()).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[expect(clippy::disallowed_methods, reason = "the server that is asked has the real time")]
+fn now_s() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs()
+}
+
+#[test]
+fn r64_an_archiver_of_the_streams_of_both_regions_stores_each_expired_item_once() {
+    let world = World::start(&["--ttl-delay-ms", "0"]);
+    let enabled =
+        json!({"TableName": "Tab", "TimeToLiveSpecification": {"AttributeName": "due", "Enabled": true}});
+    world.done(THERE, "UpdateTimeToLive", &enabled);
+    for (number, region) in (0..20).zip([HERE, THERE].into_iter().cycle()) {
+        // Late enough for the item to be in both regions by then.
+        let due_s = now_s() + 2;
+        let item = json!({"k": {"S": format!("expires {number}")}, "due": {"N": due_s.to_string()}});
+        world.done(region, "PutItem", &json!({"TableName": "Tab", "Item": item}));
+    }
+    world.put(HERE, "deleted", "1");
+    world.quiet();
+    world.delete(THERE, "deleted");
+    let is_empty = |region: &str| {
+        let page = world.done(region, "Scan", &json!({"TableName": "Tab", "ConsistentRead": true}));
+        page["Count"] == 0
+    };
+    let are_gone = (0..2_000).any(|_| {
+        std::thread::sleep(Duration::from_millis(5));
+        is_empty(HERE) && is_empty(THERE)
+    });
+    assert!(are_gone, "all expire in both regions");
+    world.quiet();
+    let (mut archive, mut removed) = (Vec::new(), 0);
+    for record in [HERE, THERE].into_iter().flat_map(|region| world.stream(region)) {
+        if record["eventName"] != "REMOVE" {
+            continue;
+        }
+        removed += 1;
+        // The check that the service's guide shows.
+        let identity = &record["userIdentity"];
+        let [kind, principal] =
+            ["Type", "PrincipalId"].map(|name| identity[name].as_str().unwrap_or_default());
+        if (kind, principal) == ("Service", "dynamodb.amazonaws.com") {
+            archive.push(record["dynamodb"]["OldImage"]["k"]["S"].as_str().unwrap().to_owned());
+        }
+    }
+    assert_eq!(removed, 2 * 21, "each region's stream has each delete");
+    archive.sort();
+    let mut expected: Vec<String> = (0..20).map(|number| format!("expires {number}")).collect();
+    expected.sort();
+    assert_eq!(archive, expected);
 }
 
 #[test]
@@ -543,7 +651,7 @@ fn a_simulation_stands_in_a_file_and_follows_it() {
     std::fs::write(&file, "{").unwrap();
     let fault = Server::try_start(&["--in-memory", &simulate]).err().unwrap();
     assert!(fault.contains("faults.json"), "{fault}");
-    std::fs::write(&file, r#"{"links": [{"from": "a", "to": "b", "preset": "aws"}]}"#).unwrap();
+    std::fs::write(&file, r#"{"links": [{"from": "us-east-1", "to": "*", "preset": "aws"}]}"#).unwrap();
     let server = Server::start(&["--in-memory", &simulate]);
     assert!(server.banner.contains("WARNING: replication between regions is simulated"), "{}", server.banner);
     let seed = || Connection::open(&server).send_to(PATH, "GET", &[], b"").json()["seed"].clone();

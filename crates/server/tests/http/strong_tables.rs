@@ -348,10 +348,17 @@ fn overviews_name_the_consistency_the_regions_and_the_witness() {
         ("X-Amz-Date", DATE),
         ("Authorization", authorization.as_str()),
     ];
-    let answer =
-        Connection::open(&world.server).send_to("/_keywright/global-tables", "POST", &headers, b"{}");
-    assert_eq!(answer.status, 200, "{}", answer.text());
-    let shown = &answer.json()["tables"][0];
+    let asked = |body: &[u8]| {
+        let answer =
+            Connection::open(&world.server).send_to("/_keywright/global-tables", "POST", &headers, body);
+        assert_eq!(answer.status, 200, "{}", answer.text());
+        answer.json()
+    };
+    let verified = asked(br#"{"verify": "Tab"}"#);
+    assert_eq!((&verified["verdict"], &verified["consistency"]), (&json!("equal"), &json!("STRONG")));
+    assert_eq!(verified["replicas"][0]["region"], VIRGINIA);
+    assert_eq!(asked(br#"{"verification": "Tab"}"#)["verdict"], "equal", "also when it is only shown");
+    let shown = &asked(b"{}")["tables"][0];
     assert_eq!((&shown["consistency"], &shown["witness"]), (&json!("STRONG"), &json!(OHIO)));
     assert_eq!(
         (&shown["replicas"][0]["region"], &shown["replicas"][0]["backlog"]),

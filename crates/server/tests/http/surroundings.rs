@@ -135,3 +135,19 @@ fn beyond_loopback_programs_may_use_any_host_name_and_pages_may_not() {
     let foreign = list_tables(&server, "localhost:8000", "Sec-Fetch-Site: cross-site\r\n");
     assert!(is_refused(&foreign, "--cors-origin"), "{foreign}");
 }
+
+/// What start writes to memory: a debug build, whose stacks and tables are larger, 6 MiB, and the rest of the
+/// one huge page that the allocator has before the server says that it wants none.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_idle_server_has_written_to_little_memory() {
+    const IDLE_MIB_MAX: u64 = 10;
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("data");
+    for arguments in [&["--in-memory"][..], &["--data", data.to_str().unwrap()]] {
+        let server = under_bash(r#"exec "$0" "$@""#, arguments);
+        make_it_log(&server, 10);
+        let anonymous = server.anonymous_mib();
+        assert!((1..=IDLE_MIB_MAX).contains(&anonymous), "{arguments:?}: {anonymous} MiB");
+    }
+}

@@ -110,7 +110,7 @@ fn random_sequences_on_the_durable_store_answer_as_a_naive_table_does() {
 #[cfg(feature = "postgres")]
 #[test]
 fn random_sequences_over_three_servers_answer_as_a_naive_table_does() {
-    let Some(url) = crate::support::postgres::url_or_say("sequences") else { return };
+    let Some(url) = crate::support::shared_store::url_or_say("sequences") else { return };
     let servers = [Server::on_store(&url), Server::on_store(&url), Server::on_store(&url)];
     let turns = Turns {
         runtime: tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap(),

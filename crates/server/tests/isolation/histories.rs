@@ -4,13 +4,13 @@
 //! In process, a seed decides the schedule, the store's failures and the losses of power; over HTTP, the
 //! machine decides.
 
-use std::cell::RefCell;
-use std::future::Future;
-use std::pin::Pin;
+use std::cell::{Cell, RefCell};
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context, Wake, Waker};
+use std::task::{Context, Poll, Wake, Waker};
 
 use keywright_store::faulty::{Faults, FaultyStore, Schedule};
 use serde_json::{Value, json};
@@ -381,26 +381,45 @@ impl<A: Api> Api for Planting<A> {
 
 /// A database of a simulation. A loss of power replaces it.
 #[derive(Clone)]
-pub(super) struct Simulated(Rc<RefCell<InProcess<FaultyStore>>>);
+pub(super) struct Simulated {
+    database: Rc<RefCell<InProcess<FaultyStore>>>,
+    /// How often the power was lost.
+    losses: Rc<Cell<u64>>,
+}
 
 impl Simulated {
     /// The database as it is now.
     pub(super) fn now(&self) -> InProcess<FaultyStore> {
-        self.0.borrow().clone()
+        self.database.borrow().clone()
     }
 
     pub(super) fn open(store: &FaultyStore) -> Self {
-        Self(Rc::new(RefCell::new(block_on(InProcess::open(store.clone())).unwrap())))
+        let database = block_on(InProcess::open(store.clone())).unwrap();
+        Self { database: Rc::new(RefCell::new(database)), losses: Rc::default() }
     }
 
     pub(super) fn reopen(&self, store: &FaultyStore) {
-        *self.0.borrow_mut() = block_on(InProcess::open(store.clone())).unwrap();
+        *self.database.borrow_mut() = block_on(InProcess::open(store.clone())).unwrap();
+        self.losses.set(self.losses.get() + 1);
+    }
+
+    /// A request ends with its process: otherwise two processes would write a store that has room for one.
+    pub(super) async fn until_loss(&self, request: impl Future<Output = Answer>) -> Answer {
+        let (before, mut request) = (self.losses.get(), pin!(request));
+        let with_process = poll_fn(|context| {
+            if self.losses.get() != before {
+                return Poll::Ready(Answer::Unknown("the power was lost".to_owned()));
+            }
+            request.as_mut().poll(context)
+        });
+        with_process.await
     }
 }
 
 impl Api for Simulated {
     async fn call(&self, operation: &str, body: &Value) -> Answer {
-        self.now().call(operation, body).await
+        let database = self.now();
+        self.until_loss(database.call(operation, body)).await
     }
 }
 
@@ -594,7 +613,7 @@ fn histories_over_http_are_linearizable() {
 #[cfg(feature = "postgres")]
 #[test]
 fn histories_over_three_servers_of_one_store_are_linearizable() {
-    let Some(url) = crate::support::postgres::url_or_say("histories") else { return };
+    let Some(url) = crate::support::shared_store::url_or_say("histories") else { return };
     let histories = wanted("KEYWRIGHT_HISTORIES", HISTORIES_DEFAULT);
     let servers = [Server::on_store(&url), Server::on_store(&url), Server::on_store(&url)];
     let answered = over_http(&servers.each_ref(), histories);

@@ -1,5 +1,5 @@
-//! Histories stay linearizable while servers and PostgreSQL are killed: a server every second, PostgreSQL
-//! every tenth. `KEYWRIGHT_KILLS` sets the number of killed servers.
+//! Histories stay linearizable while servers and the store are killed: a server every second, PostgreSQL or a
+//! part of TiKV every tenth. `KEYWRIGHT_KILLS` sets the number of killed servers.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -12,32 +12,32 @@ use crate::histories::{CLIENTS, Planted, Planting, STEPS, answers, create_table,
 use crate::support::Server;
 use crate::support::dice::{Dice, wanted};
 use crate::support::in_process::{Answer, Api, Http};
-use crate::support::postgres::{PostgresServer, url_or_say};
+use crate::support::shared_store::{OwnStore, url_or_say};
 
 const KILLS_DEFAULT: u64 = 5;
 const KILL_EVERY: Duration = Duration::from_secs(1);
 const KILLS_PER_RESTART: u64 = 10;
 const SERVERS: usize = 3;
-/// A server and PostgreSQL have started again long before this.
+/// A server and the store have started again long before this.
 const ANSWER_WITHIN: Duration = Duration::from_mins(1);
 /// Histories at a time, so that each kill meets several.
 const AT_ONCE: u64 = 4;
 /// A planted fault must show in so many histories.
 const PLANTED_HISTORIES_MAX: u64 = 400;
-/// Another server than the tests share, because it is restarted.
-const PORT: u16 = 5433;
+/// Other servers than the tests share, because they are restarted.
+const PORTS: [u16; 2] = [5433, 5434];
 
-type Addresses = Arc<Mutex<Vec<String>>>;
+pub(super) type Addresses = Arc<Mutex<Vec<String>>>;
 
 /// A client of servers that come and go: it asks one of them until a request fails, then another one.
-struct Moving {
+pub(super) struct Moving {
     addresses: Addresses,
     at: Cell<usize>,
     http: RefCell<Option<Rc<Http>>>,
 }
 
 impl Moving {
-    fn new(addresses: &Addresses, at: usize) -> Self {
+    pub(super) fn new(addresses: &Addresses, at: usize) -> Self {
         Self { addresses: Arc::clone(addresses), at: Cell::new(at), http: RefCell::default() }
     }
 
@@ -80,8 +80,8 @@ impl Api for Moving {
 /// Kills servers, and starts others in their place. Returns those that still serve when the kills are done.
 fn kill(
     mut servers: Vec<Server>,
-    postgres: &PostgresServer,
-    url: &str,
+    store: &OwnStore,
+    start: &(impl Fn() -> Server + Sync),
     kills: u64,
     addresses: &Addresses,
 ) -> Vec<Server> {
@@ -91,31 +91,38 @@ fn kill(
         let killed = usize::try_from(dice.roll(3)).unwrap();
         servers.remove(killed).kill();
         if number % KILLS_PER_RESTART == 2 {
-            postgres.restart().unwrap();
+            store.restart(number / KILLS_PER_RESTART);
         }
-        servers.insert(killed, Server::on_store(url));
+        servers.insert(killed, start());
         *addresses.lock().unwrap() = servers.iter().map(|server| server.address().to_owned()).collect();
     }
     servers
 }
 
 #[test]
-fn histories_are_linearizable_while_servers_and_postgresql_are_killed() {
-    let postgres = match PostgresServer::start(PORT, &[], "-c listen_addresses=") {
-        Ok(postgres) => postgres,
-        Err(reason) => return eprintln!("PASSED OVER: {reason}"),
-    };
+fn histories_are_linearizable_while_servers_and_the_store_are_killed() {
+    check_while_killed(PORTS[0], &[]);
+}
+
+#[test]
+fn histories_are_linearizable_while_servers_are_killed_whose_writers_have_slots() {
+    check_while_killed(PORTS[1], &["--guard-slots"]);
+}
+
+fn check_while_killed(port: u16, arguments: &[&str]) {
+    let Some(store) = OwnStore::start_or_say(port) else { return };
     let kills = wanted("KEYWRIGHT_KILLS", KILLS_DEFAULT);
-    let url = postgres.url("killed");
-    let servers: Vec<Server> = (0..SERVERS).map(|_| Server::on_store(&url)).collect();
+    let url = store.url("killed");
+    let start = || Server::start(&[&["--store", &url], arguments].concat());
+    let servers: Vec<Server> = (0..SERVERS).map(|_| start()).collect();
     let addresses: Addresses = Arc::default();
     *addresses.lock().unwrap() = servers.iter().map(|server| server.address().to_owned()).collect();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(Moving::new(&addresses, 0).call("CreateTable", &create_table())).good();
     let (mut histories, mut answered) = (0, 0);
     std::thread::scope(|scope| {
-        let (postgres, url, addresses) = (&postgres, url.as_str(), &addresses);
-        let killer = scope.spawn(move || kill(servers, postgres, url, kills, addresses));
+        let (store, start, addresses) = (&store, &start, &addresses);
+        let killer = scope.spawn(move || kill(servers, store, start, kills, addresses));
         while !killer.is_finished() {
             let several = (histories..histories + AT_ONCE).map(|seed| {
                 let first = usize::try_from(seed).unwrap();
@@ -130,7 +137,9 @@ fn histories_are_linearizable_while_servers_and_postgresql_are_killed() {
     });
     let asked = histories * CLIENTS * STEPS;
     assert!(u64::try_from(answered).unwrap() * 10 >= asked * 8, "{answered} answers of {asked}");
-    println!("{kills} kills: {histories} histories, {answered} answers of {asked}, all linearizable");
+    println!(
+        "{arguments:?}, {kills} kills: {histories} histories, {answered} answers of {asked}, all linearizable"
+    );
 }
 
 #[test]

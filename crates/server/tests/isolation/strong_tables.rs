@@ -29,7 +29,8 @@ impl Api for Regional {
         if self.reads_eventually && operation == "GetItem" {
             body["ConsistentRead"] = json!(false);
         }
-        self.database.now().in_region(self.region).call(operation, &body).await
+        let here = self.database.now().in_region(self.region);
+        self.database.until_loss(here.call(operation, &body)).await
     }
 }
 

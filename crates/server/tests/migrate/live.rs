@@ -74,7 +74,7 @@ async fn catches_up_with(source: Server) {
     let lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
     let (sender, said) = mpsc::channel();
     Builder::new().spawn(move || lines.for_each(|line| drop(sender.send(line)))).unwrap();
-    let mut awaited = vec!["caught up after", "changes applied, "];
+    let mut awaited = vec!["caught up after", "applied "];
     let mut seen = Vec::new();
     while !awaited.is_empty() {
         let line = said.recv_timeout(Duration::from_mins(1));

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on stops")]
 
+mod both_ways;
 mod closing;
 mod command;
 mod endpoint;
@@ -11,6 +12,7 @@ mod files;
 mod foreign;
 mod kills;
 mod late_pages;
+mod line;
 mod live;
 mod refusals;
 mod replications;

@@ -1,12 +1,15 @@
 //! `keywright replicate`: a table of another endpoint is followed, over kills and gaps in its stream.
 
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use keywright_model::json::Json;
 
 use crate::command::{fails, interrupt, spawn, succeeds};
-use crate::endpoint::{ask, assert_equal, create_table, items};
+use crate::endpoint::{ask, assert_equal, create_table, described, items, send_to};
+use crate::line::line;
 use crate::support::Server;
 use crate::support::dice::{Dice, wanted};
 use crate::support::raw::Connection;
@@ -100,14 +103,7 @@ async fn after_a_gap_longer_than_the_stream_the_source_is_copied_anew_and_what_i
     ask(&source.endpoint, "DeleteItem", gone);
     put(&source, "changed", "after");
     put(&target, "stray", "only at the target");
-    let body = format!(r#"{{"advance-ms":{GAP_MS}}}"#);
-    let moved = Connection::open(&source).send_to(
-        "/_keywright/clock",
-        "POST",
-        &[("X-Keywright", "clock")],
-        body.as_bytes(),
-    );
-    assert_eq!(moved.status, 200, "{}", moved.text());
+    advance(&source, GAP_MS);
     let said = succeeds(folder.path(), &arguments);
     assert!(said.contains("It is copied anew, and what is gone is removed from Orders"), "{said}");
     assert!(said.contains("2 items are removed"), "{said}");
@@ -117,6 +113,295 @@ async fn after_a_gap_longer_than_the_stream_the_source_is_copied_anew_and_what_i
     put(&source, "later", "again");
     succeeds(folder.path(), &arguments);
     assert_eq!(text(&target, "Orders", "later").as_deref(), Some("again"), "it follows from there");
+}
+
+/// Moves the clock of a server on.
+pub(crate) fn advance(server: &Server, ms: u64) {
+    let body = format!(r#"{{"advance-ms":{ms}}}"#);
+    let headers = [("X-Keywright", "clock")];
+    let moved = Connection::open(server).send_to("/_keywright/clock", "POST", &headers, body.as_bytes());
+    assert_eq!(moved.status, 200, "{}", moved.text());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_target_that_was_filled_as_of_a_time_follows_from_there_without_a_copy() {
+    let source = Server::start_one(&["--in-memory", "--clock", "manual@2026-11-27T16:00:00.5Z"]);
+    let target = Server::in_memory();
+    let folder = tempfile::tempdir().unwrap();
+    create_table(&source.endpoint, "Orders", IMAGES);
+    let from = at(&source, "Orders");
+    let arguments =
+        ["replicate", "--from", &from, "--to", "Orders", "--endpoint", &target.endpoint, "--once"];
+    let since = |time| [&arguments[..], &["--since", time]].concat();
+    fails(folder.path(), &since("2026-11-27T16:00:00.7Z"), &["no table Orders", "leave --since out"]);
+    create_table(&target.endpoint, "Orders", IMAGES);
+    for (time, names) in [
+        ("2026-11-27T16:00:00.4Z", "it was turned on at 2026-11-27T16:00:0"),
+        ("2026-11-26T16:00:00Z", "keeps changes for 24 hours"),
+        ("2026-11-27T16:00:02Z", "has not come yet"),
+    ] {
+        fails(folder.path(), &since(time), &[names]);
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "what is refused leaves no state");
+
+    // As of 16:20 both have these items; the ones that are not the same show what is read.
+    fill(&source.endpoint, "Orders", 60).await;
+    fill(&target.endpoint, "Orders", 60).await;
+    for key in ["old", "changed", "gone"] {
+        put(&source, key, "source");
+        put(&target, key, "target");
+    }
+    put(&target, "stray", "target");
+    advance(&source, 20 * 60 * 1000);
+    put(&source, "changed", "between");
+    advance(&source, 60 * 1000);
+    put(&source, "changed", "after");
+    ask(&source.endpoint, "DeleteItem", r#"{"TableName":"Orders","Key":{"pk":{"S":"gone"},"sk":{"N":"1"}}}"#);
+    let said = succeeds(folder.path(), &since("2026-11-27T16:20:30Z"));
+    assert!(said.contains("nothing is copied") && said.contains("caught up after 3 changes"), "{said}");
+    let texts = ["old", "changed", "gone", "stray"].map(|key| text(&target, "Orders", key));
+    let expected = [Some("target"), Some("after"), None, Some("target")];
+    assert_eq!(texts.each_ref().map(Option::as_deref), expected);
+
+    put(&source, "later", "source");
+    let said = succeeds(folder.path(), &since("2026-11-27T16:20:30Z"));
+    assert!(said.contains("caught up after 4 changes"), "it goes on: {said}");
+    for (key, text) in [("old", "source"), ("later", "source")] {
+        put(&target, key, text);
+    }
+    ask(
+        &target.endpoint,
+        "DeleteItem",
+        r#"{"TableName":"Orders","Key":{"pk":{"S":"stray"},"sk":{"N":"1"}}}"#,
+    );
+    assert_equal((&source.endpoint, "Orders"), (&target.endpoint, "Orders"));
+}
+
+/// The state file of a command for the table `Orders`.
+fn state(folder: &Path) -> Option<Json> {
+    Json::parse(&std::fs::read_to_string(folder.join("Orders.replicate.json")).ok()?).ok()
+}
+
+/// Waits until this is so.
+async fn comes_true(what: &str, look: impl Fn() -> bool) {
+    for _ in 0..LOOKS_MAX {
+        if look() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    panic!("it does not come true: {what}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_target_that_was_filled_as_of_a_time_is_never_copied_over() {
+    let source = Server::start_one(&["--in-memory", "--clock", "manual@2026-11-27T16:00:00Z"]);
+    let target = Server::in_memory();
+    let folder = tempfile::tempdir().unwrap();
+    for server in [&source, &target] {
+        create_table(&server.endpoint, "Orders", IMAGES);
+    }
+    put(&target, "stray", "target");
+    advance(&source, 60 * 1000);
+    put(&source, "changed", "after");
+    let holds = Arc::new(AtomicBool::new(true));
+    let is_held = Arc::clone(&holds);
+    let held = line(&source, move |seen| {
+        while seen.contains("GetRecords") && is_held.load(Ordering::SeqCst) {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        None
+    });
+    let from = format!("{held}/Orders");
+    let arguments = ["replicate", "--from", &from, "--to", "Orders", "--endpoint", &target.endpoint];
+    let arguments = [&arguments[..], &["--since", "2026-11-27T16:00:30Z"]].concat();
+    let once = [&arguments[..], &["--once"]].concat();
+    let texts = || ["stray", "changed"].map(|key| text(&target, "Orders", key));
+
+    // Stopped in its first round.
+    let child = spawn(folder.path(), &arguments);
+    let has_begun = || {
+        let state = state(folder.path());
+        let shards = state.as_ref().and_then(|state| state.at(&["progress", "shards"]));
+        shards.is_some_and(|shards| !shards.members().is_empty())
+    };
+    comes_true("the shards are noted", has_begun).await;
+    interrupt(child);
+    assert_eq!(texts(), [Some("target".to_owned()), None], "nothing is applied yet");
+    holds.store(false, Ordering::SeqCst);
+    let said = succeeds(folder.path(), &once);
+    assert!(!said.contains("anew"), "{said}");
+    let expected = [Some("target".to_owned()), Some("after".to_owned())];
+    assert_eq!(texts(), expected, "{said}");
+
+    advance(&source, GAP_MS);
+    let names = ["changes are lost", "nothing is copied over Orders", "--overwrite in place of --since"];
+    fails(folder.path(), &once, &names);
+    assert_eq!(texts(), expected);
+    std::fs::remove_file(folder.path().join("Orders.replicate.json")).unwrap();
+    let now = [&arguments[..7], &["--once", "--since", "2026-11-29T18:01:00Z"]].concat();
+    succeeds(folder.path(), &now);
+    for stream in [r#"{"StreamEnabled":false}"#, r#"{"StreamEnabled":true,"StreamViewType":"NEW_IMAGE"}"#] {
+        let request = format!(r#"{{"TableName":"Orders","StreamSpecification":{stream}}}"#);
+        ask(&source.endpoint, "UpdateTable", &request);
+    }
+    fails(folder.path(), &now, &["its stream was turned off and on again", names[1], names[2]]);
+    assert_eq!(texts(), expected);
+}
+
+const MINUTE_MS: u64 = 60 * 1000;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_trimmed_of_a_shard_before_its_first_record_was_read_is_not_passed_over() {
+    let source = Server::start_one(&["--in-memory", "--clock", "manual@2026-11-27T16:00:00Z"]);
+    for both_ways in [false, true] {
+        let target = Server::in_memory();
+        let folder = tempfile::tempdir().unwrap();
+        let table = if both_ways { "Both" } else { "One" };
+        create_table(&source.endpoint, table, IMAGES);
+        let put = |key: &str| {
+            let item = format!(r#"{{"pk":{{"S":"{key}"}},"sk":{{"N":"1"}}}}"#);
+            ask(&source.endpoint, "PutItem", &format!(r#"{{"TableName":"{table}","Item":{item}}}"#));
+        };
+        put("early");
+        let from = at(&source, table);
+        let arguments = ["replicate", "--from", &from, "--to", "Orders", "--endpoint", &target.endpoint];
+        let more: &[&str] = if both_ways { &["--both-ways"] } else { &[] };
+        let arguments = [&arguments[..], more].concat();
+        let once = [&arguments[..], &["--once"]].concat();
+        succeeds(folder.path(), &once);
+        // A new shard, which takes records for four hours, and has none yet.
+        let child = spawn(folder.path(), &arguments);
+        advance(&source, 5 * 60 * MINUTE_MS);
+        let path: &[&str] =
+            if both_ways { &["bothWays", "first", "shards"] } else { &["progress", "shards"] };
+        let has_child = || {
+            let state = state(folder.path());
+            let shards = state.as_ref().and_then(|state| state.at(path)).map(|shards| shards.members().len());
+            shards == Some(2)
+        };
+        comes_true("a shard follows", has_child).await;
+        interrupt(child);
+        put("trimmed");
+        advance(&source, 2 * 60 * MINUTE_MS);
+        put("kept");
+        advance(&source, (22 * 60 + 30) * MINUTE_MS);
+        let shard = state(folder.path()).unwrap().at(path).unwrap().members().last().unwrap().0.clone();
+        let is_trimmed = || oldest_key(&source, table, &shard).as_deref() == Some("kept");
+        comes_true("the stream is trimmed", is_trimmed).await;
+        if both_ways {
+            fails(folder.path(), &once, &["changes are lost", "pass --overwrite"]);
+        } else {
+            let said = succeeds(folder.path(), &once);
+            assert!(said.contains("It is copied anew"), "{said}");
+            assert_equal((&source.endpoint, table), (&target.endpoint, "Orders"));
+        }
+    }
+}
+
+/// The key of the oldest record that a shard has.
+fn oldest_key(server: &Server, table: &str, shard: &str) -> Option<String> {
+    let streams = |operation: &str, body: &str| {
+        send_to(&server.endpoint, &format!("DynamoDBStreams_20120810.{operation}"), body).1
+    };
+    let arn = described(&server.endpoint, table, "LatestStreamArn").as_str()?.to_owned();
+    let request =
+        format!(r#"{{"StreamArn":"{arn}","ShardId":"{shard}","ShardIteratorType":"TRIM_HORIZON"}}"#);
+    let iterator = streams("GetShardIterator", &request);
+    let iterator = iterator.str_at("ShardIterator")?;
+    let records = streams("GetRecords", &format!(r#"{{"ShardIterator":"{iterator}"}}"#));
+    let first = records.get("Records")?.elements().first()?;
+    first.at(&["dynamodb", "Keys", "pk", "S"]).and_then(Json::as_str).map(str::to_owned)
+}
+
+/// The deletes of a table's stream, by key, with what deleted the item.
+fn deletes(server: &Server, table: &str) -> Vec<(String, Option<String>)> {
+    let streams = |operation: &str, body: &str| {
+        let (status, answer) =
+            send_to(&server.endpoint, &format!("DynamoDBStreams_20120810.{operation}"), body);
+        assert_eq!(status, 200, "{operation}: {}", answer.compact());
+        answer
+    };
+    let arn = described(&server.endpoint, table, "LatestStreamArn").as_str().unwrap().to_owned();
+    let stream = streams("DescribeStream", &format!(r#"{{"StreamArn":"{arn}"}}"#));
+    let mut found = Vec::new();
+    for shard in stream.at(&["StreamDescription", "Shards"]).unwrap().elements() {
+        let shard = shard.str_at("ShardId").unwrap();
+        let request =
+            format!(r#"{{"StreamArn":"{arn}","ShardId":"{shard}","ShardIteratorType":"TRIM_HORIZON"}}"#);
+        let iterator = streams("GetShardIterator", &request);
+        let iterator = iterator.str_at("ShardIterator").unwrap();
+        let records = streams("GetRecords", &format!(r#"{{"ShardIterator":"{iterator}"}}"#));
+        for record in records.get("Records").unwrap().elements() {
+            if record.str_at("eventName") == Some("REMOVE") {
+                let key = record.at(&["dynamodb", "Keys", "pk", "S"]).and_then(Json::as_str).unwrap();
+                let by = record.at(&["userIdentity", "PrincipalId"]).and_then(Json::as_str);
+                found.push((key.to_owned(), by.map(str::to_owned)));
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_expiry_is_counted_and_an_ordinary_delete_at_the_target() {
+    let source = Server::start_one(&["--in-memory", "--clock", "manual@2026-11-27T16:00:00Z"]);
+    let target = Server::in_memory();
+    let folder = tempfile::tempdir().unwrap();
+    create_table(&source.endpoint, "Orders", IMAGES);
+    create_table(&target.endpoint, "Orders", IMAGES);
+    let ttl = r#"{"TableName":"Orders","TimeToLiveSpecification":{"Enabled":true,"AttributeName":"until"}}"#;
+    ask(&source.endpoint, "UpdateTimeToLive", ttl);
+    advance(&source, 1000);
+    // 17:00.
+    let until = 1_795_798_800;
+    for (key, until) in [("expires", until), ("stays", until + 90 * 60)] {
+        let item = format!(r#"{{"pk":{{"S":"{key}"}},"sk":{{"N":"1"}},"until":{{"N":"{until}"}}}}"#);
+        ask(&source.endpoint, "PutItem", &format!(r#"{{"TableName":"Orders","Item":{item}}}"#));
+    }
+    put(&source, "deleted", "x");
+    let from = at(&source, "Orders");
+    let arguments =
+        ["replicate", "--from", &from, "--to", "Orders", "--endpoint", &target.endpoint, "--once"];
+    succeeds(folder.path(), &arguments);
+    assert_equal((&source.endpoint, "Orders"), (&target.endpoint, "Orders"));
+    ask(
+        &source.endpoint,
+        "DeleteItem",
+        r#"{"TableName":"Orders","Key":{"pk":{"S":"deleted"},"sk":{"N":"1"}}}"#,
+    );
+    advance(&source, 2 * 60 * 60 * 1000);
+    let mut looks = 0;
+    while count(&source, "Orders") > 1 {
+        assert!(looks < LOOKS_MAX, "the source does not expire the item");
+        looks += 1;
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    let said = succeeds(folder.path(), &arguments);
+    assert!(said.contains(" changes, 1 of them by time to live, less than"), "{said}");
+    assert_equal((&source.endpoint, "Orders"), (&target.endpoint, "Orders"));
+    let by_service = Some("dynamodb.amazonaws.com".to_owned());
+    let at_source = [("deleted".to_owned(), None), ("expires".to_owned(), by_service)];
+    assert_eq!(deletes(&source, "Orders"), at_source);
+    let at_target = at_source.map(|(key, _)| (key, None));
+    assert_eq!(deletes(&target, "Orders"), at_target, "only the record where it expired has the identity");
+}
+
+#[test]
+fn a_target_that_was_made_anew_is_refused_with_the_flag_that_names_another() {
+    let (source, target) = (Server::in_memory(), Server::in_memory());
+    let folder = tempfile::tempdir().unwrap();
+    create_table(&source.endpoint, "Orders", IMAGES);
+    let from = at(&source, "Orders");
+    let arguments =
+        ["replicate", "--from", &from, "--to", "Orders", "--endpoint", &target.endpoint, "--once"];
+    succeeds(folder.path(), &arguments);
+    ask(&target.endpoint, "DeleteTable", r#"{"TableName":"Orders"}"#);
+    fails(folder.path(), &arguments, &["the table Orders", "is gone"]);
+    create_table(&target.endpoint, "Orders", None);
+    let said = fails(folder.path(), &arguments, &["is not the one", "another name with --to"]);
+    assert!(!said.contains("--as"), "{said}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

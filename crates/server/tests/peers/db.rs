@@ -4,14 +4,28 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
+use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use crate::pair::CLIENT;
 use crate::support::signing::{Ask, Key, signature};
+use crate::support::{Server, without_aws_settings};
 
-/// Longer than anything here takes.
-pub(crate) const LONG: Duration = Duration::from_mins(1);
+/// Longer than anything here takes: a server that was away is asked again within a minute.
+pub(crate) const LONG: Duration = Duration::from_mins(2);
+
+/// Runs `keywright global` against a region of a server; its status and all it has printed.
+pub(crate) fn global(server: &Server, region: &str, arguments: &[&str]) -> (Option<i32>, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_keywright"));
+    without_aws_settings(&mut command);
+    command.env("AWS_REGION", region).arg("global").args(arguments);
+    command.args(["--endpoint", &server.endpoint, "--access-key-id", CLIENT.0]);
+    command.args(["--secret-access-key", CLIENT.1]).stdin(Stdio::null());
+    let Output { status, stdout, stderr } = command.output().unwrap();
+    (status.code(), format!("{}{}", String::from_utf8_lossy(&stdout), String::from_utf8_lossy(&stderr)))
+}
 
 /// A connection that signs for one region.
 pub(crate) struct Db {

@@ -1,6 +1,7 @@
 //! Two servers that own a region each and know each other.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use crate::db::Db;
 use crate::road::Road;
@@ -13,7 +14,7 @@ pub(crate) const TABLE: &str = "shop-carts";
 /// The key of clients, and the one of the servers.
 pub(crate) const CLIENT: (&str, &str) = ("AKIACLIENTCLIENTCLIE", "client-secret");
 pub(crate) const PEER: (&str, &str) = ("AKIAPEERPEERPEERPEER", "peer-secret");
-const ACCOUNT: &str = "123456789012";
+pub(crate) const ACCOUNT: &str = "123456789012";
 
 /// Two servers. Each is reached by the other over a road that stays.
 pub(crate) struct Pair {
@@ -22,6 +23,8 @@ pub(crate) struct Pair {
     servers: [Option<Server>; 2],
     /// Further arguments of each server.
     arguments: [Vec<String>; 2],
+    /// The names of the servers' own folders.
+    data: [String; 2],
 }
 
 /// What is unlike in the files of one server.
@@ -30,12 +33,14 @@ pub(crate) struct Files<'f> {
     pub(crate) scheme: &'f str,
     pub(crate) peer_secret: &'f str,
     pub(crate) tables: &'f str,
+    /// The account of all keys.
+    pub(crate) account: &'f str,
     /// Further lines of the section.
     pub(crate) more: &'f str,
 }
 
 pub(crate) const PLAIN: Files<'static> =
-    Files { scheme: "http", peer_secret: PEER.1, tables: "[\"shop-*\"]", more: "" };
+    Files { scheme: "http", peer_secret: PEER.1, tables: "[\"shop-*\"]", account: ACCOUNT, more: "" };
 
 impl Pair {
     /// Files of both servers, which are not started.
@@ -54,16 +59,12 @@ impl Pair {
                 files.more
             );
             std::fs::write(folder.path().join(format!("server-{own}.toml")), section).unwrap();
-            let key = |(id, secret): (&str, &str), more: &str| {
-                format!(
-                    "[[credential]]\naccess_key_id = \"{id}\"\nsecret_access_key = \"{secret}\"\naccount = \
-                     \"{ACCOUNT}\"\n{more}\n"
-                )
-            };
-            let keys = key(CLIENT, "") + &key((PEER.0, files.peer_secret), "for = \"replication\"");
+            let keys = credential(CLIENT, files.account, "")
+                + &credential((PEER.0, files.peer_secret), files.account, "for = \"replication\"");
             write_private(&folder.path().join(format!("keys-{own}.toml")), &keys);
         }
-        Self { folder, roads, servers: [None, None], arguments: [Vec::new(), Vec::new()] }
+        let data = [0, 1].map(|own| format!("data-{own}"));
+        Self { folder, roads, servers: [None, None], arguments: [Vec::new(), Vec::new()], data }
     }
 
     pub(crate) fn start() -> Self {
@@ -90,14 +91,28 @@ impl Pair {
         self.path(name).to_str().unwrap().to_owned()
     }
 
+    /// The name of the folder that a server is started on.
+    pub(crate) fn set_data(&mut self, server: usize, name: &str) {
+        name.clone_into(&mut self.data[server]);
+    }
+
     pub(crate) fn start_server(&mut self, own: usize) {
+        self.start_by(own, Server::start);
+    }
+
+    /// Starts a server by another program.
+    pub(crate) fn start_server_under(&mut self, own: usize, runner: Command) {
+        self.start_by(own, |arguments| Server::under(runner, arguments).unwrap());
+    }
+
+    fn start_by(&mut self, own: usize, start: impl FnOnce(&[&str]) -> Server) {
         let (config, keys) =
             (self.file(&format!("server-{own}.toml")), self.file(&format!("keys-{own}.toml")));
-        let data = self.file(&format!("data-{own}"));
+        let data = self.file(&self.data[own]);
         let mut arguments = vec!["--config", &config, "--credentials", &keys, "--data", &data];
         arguments.extend(["--write-buffer-kib", "256", "--source-region-hours", "0"]);
         arguments.extend(self.arguments[own].iter().map(String::as_str));
-        let server = Server::start(&arguments);
+        let server = start(&arguments);
         self.roads[own].lead_to(server.address());
         self.servers[own] = Some(server);
     }
@@ -108,6 +123,12 @@ impl Pair {
 
     pub(crate) fn kill(&mut self, own: usize) {
         self.servers[own].take().unwrap().kill();
+    }
+
+    /// Kills a server that another program has started.
+    #[cfg(unix)]
+    pub(crate) fn kill_under(&mut self, own: usize) {
+        self.servers[own].take().unwrap().end_under("KILL");
     }
 
     /// Stops a server; what it has written to standard error.
@@ -130,7 +151,15 @@ impl Pair {
     }
 }
 
-fn write_private(path: &Path, text: &str) {
+/// A key as a credentials file has it.
+pub(crate) fn credential((id, secret): (&str, &str), account: &str, more: &str) -> String {
+    format!(
+        "[[credential]]\naccess_key_id = \"{id}\"\nsecret_access_key = \"{secret}\"\naccount = \
+         \"{account}\"\n{more}\n"
+    )
+}
+
+pub(crate) fn write_private(path: &Path, text: &str) {
     std::fs::write(path, text).unwrap();
     #[cfg(unix)]
     {

@@ -7,7 +7,7 @@ use crate::pair::{CLIENT, Files, HERE, PEER, PLAIN, Pair, REGIONS, TABLE, THERE}
 use crate::support::Server;
 use crate::support::signing::Ask;
 
-const PATH: &str = "/_keywright/replication/1";
+const PATH: &str = "/_keywright/replication/2";
 
 fn call(pair: &Pair, key: (&str, &str), service: &str, path: &str) -> (u16, String) {
     let mut db = Db::to(pair.server(1).address(), key, THERE).unwrap();
@@ -31,7 +31,7 @@ fn only_keys_for_replication_call_and_they_do_nothing_else() {
     assert!(said.contains("Credential should be scoped to correct service"), "{said}");
     let (status, said) = call(&pair, PEER, service, "/_keywright/replication/7");
     assert_eq!(status, 400);
-    assert!(said.contains("version 1") && said.contains("version 7"), "{said}");
+    assert!(said.contains("version 2") && said.contains("version 7"), "{said}");
     // A whole call whose message is none.
     assert_eq!(call(&pair, PEER, service, PATH).0, 200);
     let mut data = Db::to(pair.server(1).address(), PEER, THERE).unwrap();
@@ -111,7 +111,12 @@ fn settings_that_cannot_work_keep_a_server_from_starting() {
         Server::try_start(&[arguments.as_slice(), more].concat()).err().unwrap_or_default()
     };
     assert!(start(&[]).contains("--credentials"));
-    assert!(start(&["--credentials", &keys, "--simulate"]).contains("cannot simulate"));
+    let whole = std::fs::read_to_string(pair.path("server-0.toml")).unwrap();
+    std::fs::write(pair.path("server-0.toml"), whole.replace(THERE, "eu-wset-1")).unwrap();
+    assert!(start(&["--credentials", &keys]).contains("\"eu-wset-1\" of a [[peer]] is none"));
+    std::fs::write(pair.path("server-0.toml"), whole).unwrap();
+    let manual = ["--credentials", &keys, "--clock", "manual@2026-11-27T16:00:00Z"];
+    assert!(start(&manual).contains("must agree on the time"));
     std::fs::write(&keys, std::fs::read_to_string(&keys).unwrap().replace("for = \"replication\"", ""))
         .unwrap();
     assert!(start(&["--credentials", &keys]).contains("--for replication"));

@@ -48,6 +48,11 @@ impl Client {
         }
     }
 
+    /// Whether the outcome of each write is known: all were acknowledged.
+    pub(crate) fn knows_all(&self) -> bool {
+        self.known.values().all(|known| known.open.is_empty())
+    }
+
     fn work(mut self, address: &str, mut dice: Dice, is_stopping: &AtomicBool) -> Self {
         let Ok(mut db) = Db::to(address, CLIENT, REGIONS[self.server]) else { return self };
         while !is_stopping.load(Ordering::Relaxed) {

@@ -8,6 +8,7 @@ mod backlog;
 mod db;
 mod full_disk;
 mod growth;
+mod idle;
 mod kills;
 mod memory;
 mod rejoin;

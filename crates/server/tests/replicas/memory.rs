@@ -16,8 +16,10 @@ const BATCH: u64 = 25;
 /// take, with changes of many times that size waiting.
 const GROWTH_MIB_MAX: u64 = 32;
 
-/// `KEYWRIGHT_TABLES` and `KEYWRIGHT_HOURLY_WRITES` (of each table) set other numbers.
+/// `KEYWRIGHT_TABLES` and `KEYWRIGHT_HOURLY_WRITES` (of each table) set other numbers; with `--long` there
+/// are a hundred tables.
 const TABLES: u64 = 2;
+const TABLES_LONG: u64 = 100;
 const HOURLY_WRITES: u64 = 100;
 
 fn name(table: u64) -> String {
@@ -43,7 +45,8 @@ fn write(db: &mut Db, tables: u64, hour: u64, writes: u64) {
 
 #[test]
 fn what_waits_for_replicas_of_many_tables_for_a_day_is_not_in_memory() {
-    let tables = wanted("KEYWRIGHT_TABLES", TABLES);
+    let is_long = wanted("KEYWRIGHT_TEST_LONG", 1) > 1;
+    let tables = wanted("KEYWRIGHT_TABLES", if is_long { TABLES_LONG } else { TABLES });
     let writes = wanted("KEYWRIGHT_HOURLY_WRITES", HOURLY_WRITES);
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start(&[

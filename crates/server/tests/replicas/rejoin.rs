@@ -124,3 +124,15 @@ fn a_lost_region_that_keeps_merges_and_an_item_whose_deletion_is_forgotten_is_ba
     let merged = [("both", 3), ("deleted", 1), ("here", 2), ("same", 1), ("there", 3)];
     check(&mut here, &mut there, &merged);
 }
+
+#[test]
+fn what_clients_write_after_the_first_page_is_in_no_file_and_is_kept() {
+    let (_server, mut here, mut there) = apart();
+    let path = "/_keywright/global-tables";
+    let page = there.own(path, &json!({"unsent": TABLE}));
+    assert_eq!(page["items"].as_array().map(Vec::len), Some(3), "{page}");
+    there.put(TABLE, "between", 5);
+    there.advance(60_000);
+    there.own(path, &json!({"rejoin": TABLE, "keep": false, "since": page["since"]}));
+    check(&mut here, &mut there, &[("between", 5), ("both", 2), ("here", 2), ("same", 1)]);
+}

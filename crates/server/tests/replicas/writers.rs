@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -29,6 +30,8 @@ pub(crate) struct Client {
     name: String,
     region: &'static str,
     keys: u64,
+    /// Writes begin at least so far apart, on average.
+    every: Duration,
     known: BTreeMap<String, Known>,
     pub(crate) acknowledged: u64,
 }
@@ -42,7 +45,12 @@ pub(crate) struct Writers {
 
 impl Client {
     pub(crate) fn new(name: &str, region: &'static str, keys: u64) -> Self {
-        Self { name: name.to_owned(), region, keys, known: BTreeMap::new(), acknowledged: 0 }
+        let (name, every) = (name.to_owned(), Duration::ZERO);
+        Self { name, region, keys, every, known: BTreeMap::new(), acknowledged: 0 }
+    }
+
+    pub(crate) fn every(self, every: Duration) -> Self {
+        Self { every, ..self }
     }
 
     /// Writes until it is stopped, or the server does not answer, or answers a fault of its own.
@@ -55,6 +63,7 @@ impl Client {
         count: &AtomicU64,
     ) -> Self {
         let Ok(mut db) = Db::to(address, self.region) else { return self };
+        let mut due = Instant::now();
         while !is_stopping.load(Ordering::Relaxed) {
             let key = format!("{}-{}", self.name, dice.roll(self.keys));
             let number = self.acknowledged + 1;
@@ -78,6 +87,8 @@ impl Client {
                 Ok((status, answer)) if status < 500 => panic!("{status}: {answer}"),
                 Ok(_) | Err(_) => return self,
             }
+            due += self.every;
+            std::thread::sleep(due.saturating_duration_since(Instant::now()));
         }
         self
     }

@@ -1,5 +1,6 @@
-//! Several servers over one PostgreSQL store behind one address, in place of a server in memory: the same
-//! tests then show that they answer as one. `KEYWRIGHT_TEST_STORE=postgres:3` asks for three of them.
+//! Several servers over one store behind one address, in place of a server in memory: the same tests then
+//! show that they answer as one. `KEYWRIGHT_TEST_STORE=postgres:3` asks for three of them over PostgreSQL,
+//! `tikv:3` over TiKV.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -16,17 +17,37 @@ use tokio::sync::{Mutex, oneshot};
 
 const VARIABLE: &str = "KEYWRIGHT_TEST_STORE";
 
+/// The kinds of stores that servers share in tests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    PostgreSql,
+    Tikv,
+}
+
+fn setting() -> Option<(Kind, usize)> {
+    let wanted = std::env::var(VARIABLE).ok()?;
+    let (kind, count) = wanted.split_once(':').unwrap_or((&wanted, ""));
+    let kind = match kind {
+        "postgres" => Some(Kind::PostgreSql),
+        "tikv" => Some(Kind::Tikv),
+        _ => None,
+    };
+    let setting = kind.zip(count.parse().ok());
+    Some(setting.unwrap_or_else(|| panic!("{VARIABLE}={wanted}: write postgres:3 or tikv:3")))
+}
+
+/// The kind of store that tests of several servers use.
+pub fn kind() -> Kind {
+    setting().map_or(Kind::PostgreSql, |(kind, _)| kind)
+}
+
 /// How many servers are wanted over one store, each time that a test starts one in memory with these
 /// arguments. A clock that stands belongs to one process, so servers with one stay in memory.
 pub fn wanted(arguments: &[&str]) -> Option<usize> {
-    let wanted = std::env::var(VARIABLE).ok()?;
+    let (_, count) = setting()?;
     let own_clock =
         arguments.iter().any(|argument| argument.starts_with("--clock") || *argument == "--time-scale");
-    if !arguments.contains(&"--in-memory") || own_clock {
-        return None;
-    }
-    let count = wanted.strip_prefix("postgres:").and_then(|count| count.parse().ok());
-    Some(count.unwrap_or_else(|| panic!("{VARIABLE}={wanted}: write postgres:3")))
+    (arguments.contains(&"--in-memory") && !own_clock).then_some(count)
 }
 
 /// A store of its own for each fleet.

@@ -24,6 +24,8 @@ pub mod naive;
 pub mod postgres;
 pub mod raw;
 pub mod register;
+#[cfg(feature = "postgres")]
+pub mod shared_store;
 pub mod signed;
 pub mod signing;
 pub mod small_disk;
@@ -143,7 +145,7 @@ impl Server {
     fn start_up_to(servers_max: usize, arguments: &[&str]) -> Result<Self, Output> {
         #[cfg(feature = "postgres")]
         if let Some(count) = fleet::wanted(arguments)
-            && let Some(url) = postgres::url_or_say(&fleet::schema())
+            && let Some(url) = shared_store::url_or_say(&fleet::schema())
         {
             return Self::start_fleet(count.min(servers_max), &url, arguments);
         }
@@ -185,8 +187,10 @@ impl Server {
         let management: &[&str] = if names_port { &[] } else { &["--management-port", "0"] };
         let names_studio = arguments.iter().any(|argument| argument.starts_with("--studio"));
         let studio: &[&str] = if names_studio { &[] } else { &["--studio-port", "off"] };
+        let port: &[&str] = if arguments.contains(&"--port") { &[] } else { &["--port", "0"] };
         let mut process = program
-            .args(["serve", "--port", "0"])
+            .arg("serve")
+            .args(port)
             .args(management)
             .args(studio)
             .args(arguments)
@@ -259,6 +263,12 @@ impl Server {
     #[cfg(target_os = "linux")]
     pub fn resident_mib(&self) -> u64 {
         self.memory_mib("VmRSS:")
+    }
+
+    /// The part of its resident memory that no file has, in MiB.
+    #[cfg(target_os = "linux")]
+    pub fn anonymous_mib(&self) -> u64 {
+        self.memory_mib("RssAnon:")
     }
 
     /// The most that its resident memory ever was, in MiB.

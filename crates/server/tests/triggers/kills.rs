@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::function::{Function, eventually, key};
 use crate::scene::{Scene, TABLE};
-use crate::support::postgres::url_or_say;
+use crate::support::shared_store::url_or_say;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn when_a_server_dies_another_delivers_every_change_at_least_once_and_in_order() {

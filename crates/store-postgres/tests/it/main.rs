@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 
 mod crash;
+mod failover;
 mod kit;
 mod pool;
 mod server;

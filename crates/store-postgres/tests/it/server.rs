@@ -40,24 +40,44 @@ pub fn url_or_say(schema: &str) -> Option<String> {
 impl PostgresServer {
     /// Starts a server on this port, with these files in its data folder, and these settings.
     pub fn start(port: u16, files: &[(&str, &str)], settings: &str) -> Result<Self, String> {
+        let server = Self::in_new_folder(port)?;
+        let owner = ["-U", "postgres", "-A", "trust", "--no-sync", "-E", "UTF8"];
+        run(as_owner("initdb")?.args(["-D", path(&server.data())]).args(owner))?;
+        for (name, content) in files {
+            server.write(name, content)?;
+        }
+        server.begin(settings)?;
+        Ok(server)
+    }
+
+    /// Starts a standby of this server on this port. The server does not wait for it.
+    pub fn standby(&self, port: u16) -> Result<Self, String> {
+        let standby = Self::in_new_folder(port)?;
+        let primary = ["-h", path(&self.folder), "-p", &self.port.to_string(), "-U", "postgres"];
+        let how = ["--write-recovery-conf", "--no-sync", "--checkpoint=fast"];
+        run(as_owner("pg_basebackup")?.args(["-D", path(&standby.data())]).args(primary).args(how))?;
+        standby.begin("-c listen_addresses=")?;
+        Ok(standby)
+    }
+
+    fn in_new_folder(port: u16) -> Result<Self, String> {
         let folder =
             tempfile::Builder::new().prefix("keywright-pg-").tempdir().map_err(|error| error.to_string())?;
         let server = Self { folder: folder.keep(), port };
         if is_root() {
             run(Command::new("chown").args(["-R", "postgres", path(&server.folder)]))?;
         }
-        let owner = ["-U", "postgres", "-A", "trust", "--no-sync", "-E", "UTF8"];
-        run(as_owner("initdb")?.args(["-D", path(&server.data())]).args(owner))?;
-        for (name, content) in files {
-            server.write(name, content)?;
-        }
-        let settings = format!(
-            "{settings} -p {port} -c unix_socket_directories={} -c max_connections=300 -c fsync=off",
-            path(&server.folder)
-        );
-        server.control(&["-o", &settings, "start"])?;
-        watch(&server.data(), &server.folder)?;
         Ok(server)
+    }
+
+    fn begin(&self, settings: &str) -> Result<(), String> {
+        let settings = format!(
+            "{settings} -p {} -c unix_socket_directories={} -c max_connections=300 -c fsync=off",
+            self.port,
+            path(&self.folder)
+        );
+        self.control(&["-o", &settings, "start"])?;
+        watch(&self.data(), &self.folder)
     }
 
     /// Writes a file of its data folder, for itself alone.
@@ -73,6 +93,16 @@ impl PostgresServer {
     /// Starts it again, with the same settings.
     pub fn restart(&self) -> Result<(), String> {
         self.control(&["-m", "immediate", "restart"])
+    }
+
+    /// Ends it as a crash does.
+    pub fn crash(&self) -> Result<(), String> {
+        self.control(&["-m", "immediate", "stop"])
+    }
+
+    /// Makes a standby the primary.
+    pub fn promote(&self) -> Result<(), String> {
+        self.control(&["promote"])
     }
 
     fn control(&self, arguments: &[&str]) -> Result<(), String> {
@@ -119,8 +149,12 @@ impl PostgresServer {
 
     /// The address of a schema in a database.
     pub fn url_in(&self, database: &str, schema: &str) -> String {
-        let folder = self.folder.display().to_string().replace('/', "%2F");
-        format!("postgres://postgres@{folder}:{}/{database}?schema={schema}", self.port)
+        format!("postgres://postgres@{}/{database}?schema={schema}", self.host())
+    }
+
+    /// Its socket as a host of an address.
+    pub fn host(&self) -> String {
+        format!("{}:{}", self.folder.display().to_string().replace('/', "%2F"), self.port)
     }
 }
 

@@ -5,8 +5,32 @@ set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 programs=$(cd "$here/../../../.." && pwd)/target/tikv-engine
 mkdir -p "$programs"
-# unistore's TiDB refers to a symbol of Go's runtime, which newer linkers refuse unless told not to look.
-(cd "$here/store" && go build -ldflags='-s -w -checklinkname=0' -o "$programs/unistore-server" \
-  github.com/ngaut/unistore/cmd/unistore-server)
+# Three faults of unistore are patched in copies: it clears entries of the Raft log that are still being sent to
+# other nodes, which then stop; it does not start again on its folder; and it scans backward without regard to
+# the version that was asked for.
+copy=$(mktemp -d)
+trap 'chmod -R u+w "$copy"; rm -rf "$copy"' EXIT
+cd "$here/store"
+go mod download github.com/ngaut/unistore github.com/pingcap/tidb
+for module in ngaut/unistore pingcap/tidb; do
+  cp -r "$(go list -m -f '{{.Dir}}' "github.com/$module")" "$copy/$(basename "$module")"
+done
+chmod -R u+w "$copy"
+patch_line() {
+  file=$1 from=$2 to=$3
+  grep -q "$from" "$file" || { echo "$file has no line with $from" >&2; exit 1; }
+  sed -i "s|$from|$to|" "$file"
+}
+patch_line "$copy/unistore/raftstore/applier.go" 'apply.entries\[i\] = eraftpb.Entry{}' '_ = i'
+patch_line "$copy/unistore/server/server.go" 'os.Mkdir(snapPath' 'os.MkdirAll(snapPath'
+reader=$copy/tidb/store/mockstore/unistore/tikv/dbreader/db_reader.go
+patch_line "$reader" 'iter := r.getReverseIter()' 'r.txn.SetReadTS(startTS); iter := r.getReverseIter()'
+cp go.mod go.sum "$copy"
+for module in ngaut/unistore pingcap/tidb; do
+  go mod edit -replace "github.com/$module=$copy/$(basename "$module")" "$copy/go.mod"
+done
+# unistore's TiDB refers to a symbol of Go's runtime, which newer linkers refuse unless they do not look.
+go build -modfile="$copy/go.mod" -ldflags='-s -w -checklinkname=0' -o "$programs/unistore-server" \
+  github.com/ngaut/unistore/cmd/unistore-server
 (cd "$here/pd" && go build -tags without_dashboard -ldflags='-s -w' -o "$programs/pd-server" \
   github.com/tikv/pd/cmd/pd-server)

@@ -1,36 +1,62 @@
 //! Prefixes that are not ours, or of another version, are left as they are.
 
+use bytes::Bytes;
 use keywright_store::kit::block_on;
+use keywright_store::{KeyRange, Store as _, Transaction as _};
 use keywright_store_tikv::{OpenError, TikvOptions, TikvStore};
-use tikv_client::TransactionClient;
 
 use crate::engine::url_or_say;
 use crate::kit::RUNTIME;
+use crate::raw::Client;
 
-fn refused_with(prefix: &str, key: &'static [u8], value: &'static [u8]) -> Option<OpenError> {
+/// Why a store is not opened whose prefix holds this row.
+fn refused_with(prefix: &str, key: &'static [u8], value: &'static [u8]) -> Option<(OpenError, String)> {
     let url = url_or_say(prefix)?;
-    let options = TikvOptions::parse(&url).unwrap();
-    let pd = url.trim_start_matches("tikv://").split('/').next().unwrap().to_owned();
-    let write = async move {
-        let client = TransactionClient::new(vec![pd]).await.unwrap();
-        let mut transaction = client.begin_optimistic().await.unwrap();
-        transaction.put(key.to_vec(), value.to_vec()).await.unwrap();
-        transaction.commit().await.unwrap();
+    let write = {
+        let url = url.clone();
+        async move {
+            let raw = Client::open(&url).await;
+            let mut transaction = raw.tikv.begin_optimistic().await.unwrap();
+            let row = [raw.prefix.as_bytes(), b"/", key].concat();
+            transaction.put(row, value.to_vec()).await.unwrap();
+            transaction.commit().await.unwrap();
+            raw.prefix
+        }
     };
-    block_on(RUNTIME.spawn(write)).unwrap();
+    let prefix = block_on(RUNTIME.spawn(write)).unwrap();
+    let options = TikvOptions::parse(&url).unwrap();
     let opened = block_on(TikvStore::open(options, RUNTIME.handle().clone()));
     let Err(error) = opened else { panic!("the prefix {prefix} was taken") };
-    Some(error)
+    Some((error, prefix))
 }
 
 #[test]
 fn a_prefix_with_rows_of_others_is_refused() {
-    let Some(error) = refused_with("foreign", b"foreign/orders/1", b"x") else { return };
-    assert_eq!(error, OpenError::Foreign("foreign".to_owned()));
+    let Some((error, prefix)) = refused_with("foreign", b"orders/1", b"x") else { return };
+    assert_eq!(error, OpenError::Foreign(prefix));
 }
 
 #[test]
 fn another_layout_is_refused() {
-    let Some(error) = refused_with("newer", b"newer/\0layout", b"\0keywright rows 2") else { return };
+    let Some((error, _)) = refused_with("newer", b"\0layout", b"\0keywright rows 2") else { return };
     assert_eq!(error, OpenError::OtherLayout("keywright rows 2".to_owned()));
+}
+
+#[test]
+fn a_prefix_that_begins_like_another_one_is_independent_of_it() {
+    let (Some(short), Some(long)) = (url_or_say("below"), url_or_say("below-it")) else { return };
+    let open = |url: &str| {
+        let options = TikvOptions::parse(url).unwrap();
+        block_on(TikvStore::open(options, RUNTIME.handle().clone())).unwrap()
+    };
+    let (short, long) = (open(&short), open(&long));
+    let everything = KeyRange { start: Bytes::new(), end: None };
+    for store in [&short, &long] {
+        let mut transaction = block_on(store.begin()).unwrap();
+        transaction.put(Bytes::from("a"), Bytes::from("1"));
+        block_on(transaction.commit()).unwrap();
+    }
+    block_on(short.clear_range(&everything)).unwrap();
+    assert_eq!(block_on(short.get(b"a")).unwrap(), None);
+    assert_eq!(block_on(long.get(b"a")).unwrap(), Some(Bytes::from("1")));
 }

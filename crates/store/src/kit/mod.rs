@@ -21,7 +21,8 @@ use bytes::Bytes;
 pub use pollster::block_on;
 
 use crate::contract::{
-    CommitError, CommitVersion, Direction, KeyRange, Scan, ScanPage, Snapshot, Store, Transaction,
+    CommitError, CommitVersion, Direction, Entry, FirstPage, KeyRange, Scan, ScanPage, Snapshot, Store,
+    Transaction,
 };
 
 /// How the kit creates and reopens a store.
@@ -59,6 +60,8 @@ macro_rules! store_kit {
             values_of_any_size_come_back
             a_snapshot_never_moves
             get_many_answers_in_the_order_asked
+            reads_of_the_store_show_the_newest_commit
+            a_scan_of_the_store_is_a_page_of_one_version
             a_size_estimate_is_of_the_right_order
             a_transaction_does_not_see_its_own_writes
             the_last_write_of_a_key_counts
@@ -91,9 +94,11 @@ macro_rules! store_kit {
             a_log_read_stops_at_its_budget
             a_trimmed_log_keeps_what_comes_after
             logs_survive_reopening
+            upkeep_is_not_noticed
             counters_of_many_threads_lose_nothing
             put_if_absent_lets_one_thread_win
             readers_see_whole_commits_only
+            reads_of_the_store_see_whole_commits_only
             a_log_reader_misses_nothing_while_threads_append
             one_thread_sees_the_commits_of_another
         );
@@ -182,6 +187,35 @@ pub(crate) fn scan_within(
     bytes_max: usize,
 ) -> ScanPage {
     block_on(view.scan(&Scan { range, direction, rows_max, bytes_max })).expect("a scan succeeds")
+}
+
+/// The rows of a range by scans of `rows_max` rows, as a caller reads them that wants all of one version.
+pub(crate) fn scan_all<S: Store>(
+    store: &S,
+    mut rest: KeyRange,
+    direction: Direction,
+    rows_max: usize,
+) -> Vec<Entry> {
+    let first = Scan { range: rest.clone(), direction, rows_max, bytes_max: usize::MAX };
+    let FirstPage { page, view } = block_on(store.scan(&first)).expect("a scan succeeds");
+    if !page.more {
+        return page.entries;
+    }
+    assert!(!page.entries.is_empty(), "one row is always returned");
+    let mut entries = if view.is_some() { page.entries } else { Vec::new() };
+    let view = view.unwrap_or_else(|| snapshot(store));
+    loop {
+        match (direction, entries.last()) {
+            (Direction::Forward, Some(last)) => rest.start = [last.key.as_ref(), &[0]].concat().into(),
+            (Direction::Backward, Some(last)) => rest.end = Some(last.key.clone()),
+            (_, None) => {}
+        }
+        let page = scan_within(&view, rest.clone(), direction, rows_max, usize::MAX);
+        entries.extend(page.entries);
+        if !page.more {
+            return entries;
+        }
+    }
 }
 
 pub(crate) fn keys(page: &ScanPage) -> Vec<Bytes> {

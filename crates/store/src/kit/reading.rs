@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 
 use super::{
-    Subject, everything, get, key, keys, numbered, put, put_all, range, scan, scan_within, snapshot,
+    Subject, everything, get, key, keys, numbered, put, put_all, range, scan, scan_all, scan_within, snapshot,
 };
-use crate::contract::{Direction, KeyRange, Snapshot, Store, Transaction};
+use crate::contract::{Direction, FirstPage, KeyRange, Scan, ScanPage, Snapshot, Store, Transaction};
 use crate::kit::{begin, block_on, commit};
 use crate::random::Random;
 
@@ -168,6 +168,66 @@ pub fn get_many_answers_in_the_order_asked<S: Subject>(subject: &S) {
     assert_eq!(found, [Some(key("2")), None, Some(key("1")), Some(key("2"))]);
 }
 
+pub fn reads_of_the_store_show_the_newest_commit<S: Subject>(subject: &S) {
+    let store = subject.create();
+    let wanted = [key("b"), key("missing"), key("a"), key("b")];
+    let read = || {
+        let values = block_on(store.get_many(&wanted)).expect("a read succeeds");
+        assert_eq!(block_on(store.get(b"b")).expect("a read succeeds"), values.first().cloned().flatten());
+        let rows = scan_all(&store, everything(), Direction::Forward, 10);
+        let mut backward = scan_all(&store, everything(), Direction::Backward, 1);
+        backward.reverse();
+        assert_eq!(rows, backward);
+        (values, rows.into_iter().map(|row| (row.key, row.value)).collect::<Vec<_>>())
+    };
+    assert_eq!(read(), (vec![None; 4], vec![]));
+    assert_eq!(block_on(store.get_many(&[])), Ok(vec![]));
+    put_all(&store, [(key("a"), key("1")), (key("b"), key("2"))]);
+    let rows = vec![(key("a"), key("1")), (key("b"), key("2"))];
+    assert_eq!(read(), (vec![Some(key("2")), None, Some(key("1")), Some(key("2"))], rows));
+    let mut transaction = begin(&store);
+    transaction.delete(key("a"));
+    transaction.put(key("b"), key("3"));
+    assert_eq!(read().1.len(), 2, "nothing is committed yet");
+    commit(transaction).expect("nothing conflicts");
+    let rows = vec![(key("b"), key("3"))];
+    assert_eq!(read(), (vec![Some(key("3")), None, None, Some(key("3"))], rows));
+}
+
+pub fn a_scan_of_the_store_is_a_page_of_one_version<S: Subject>(subject: &S) {
+    let store = subject.create();
+    put_all(&store, (0..57).map(|number| (numbered("k", number), Bytes::from(vec![7; 91]))));
+    let expected: Vec<Bytes> = (0..57).map(|number| numbered("k", number)).collect();
+    let within = |range, direction, rows_max, bytes_max| {
+        block_on(store.scan(&Scan { range, direction, rows_max, bytes_max })).expect("a scan succeeds")
+    };
+    for rows_max in [1, 10, 57, 100] {
+        let rows = scan_all(&store, everything(), Direction::Forward, rows_max);
+        assert_eq!(rows.into_iter().map(|row| row.key).collect::<Vec<_>>(), expected);
+        let mut rows = scan_all(&store, range("k00000010", "k00000030"), Direction::Backward, rows_max);
+        rows.reverse();
+        assert_eq!(
+            Some(rows.into_iter().map(|row| row.key).collect::<Vec<_>>().as_slice()),
+            expected.get(10..30)
+        );
+    }
+    for direction in [Direction::Forward, Direction::Backward] {
+        for (rows_max, bytes_max) in [(3, usize::MAX), (usize::MAX, 300), (usize::MAX, 0)] {
+            let page = within(everything(), direction, rows_max, bytes_max).page;
+            assert!(page.more && (1..=3).contains(&page.entries.len()), "{}", page.entries.len());
+        }
+        for nothing in [range("b", "b"), range("c", "a"), range("a", "b")] {
+            assert_eq!(within(nothing, direction, 10, usize::MAX).page, ScanPage::default());
+        }
+    }
+    // A view that comes with the page shows what the page shows.
+    let FirstPage { page, view } = within(everything(), Direction::Forward, 10, usize::MAX);
+    put(&store, "k00000000", "new");
+    if let Some(view) = view {
+        assert_eq!(get(&view, b"k00000000"), page.entries.first().map(|row| row.value.clone()));
+    }
+}
+
 pub fn a_size_estimate_is_of_the_right_order<S: Subject>(subject: &S) {
     let store = subject.create();
     let estimate =
@@ -177,4 +237,25 @@ pub fn a_size_estimate_is_of_the_right_order<S: Subject>(subject: &S) {
     let bytes = estimate(&range("k", "l"));
     assert!((50_000..200_000).contains(&bytes), "{bytes}");
     assert_eq!(estimate(&range("l", "m")), 0);
+}
+
+pub fn upkeep_is_not_noticed<S: Subject>(subject: &S) {
+    let store = subject.create();
+    put(&store, "a", "1");
+    put(&store, "b", "1");
+    let view = snapshot(&store);
+    let mut transaction = begin(&store);
+    transaction.put(key("b"), key("of the transaction"));
+    let mut removing = begin(&store);
+    removing.delete(key("a"));
+    commit(removing).expect("nothing conflicts");
+    for _ in 0..2 {
+        let next = block_on(store.tend()).expect("the store works");
+        assert!(next.is_none_or(|next| !next.is_zero()), "a round is followed by a pause");
+    }
+    assert_eq!(keys(&scan(&view, everything(), Direction::Forward)), [key("a"), key("b")]);
+    commit(transaction).expect("nobody else changed the key");
+    let view = snapshot(&store);
+    assert_eq!(get(&view, b"a"), None);
+    assert_eq!(get(&view, b"b"), Some(key("of the transaction")));
 }

@@ -4,8 +4,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use bytes::Bytes;
 
-use super::{Subject, begin, commit, get, get_for_write, key, logs, numbered, put_all, snapshot};
-use crate::contract::{CommitError, LogId, Snapshot, Store, Transaction};
+use super::{
+    Subject, begin, commit, everything, get, get_for_write, key, logs, numbered, put_all, scan_all, snapshot,
+};
+use crate::contract::{CommitError, Direction, LogId, Snapshot, Store, Transaction};
 use crate::random::Random;
 
 const THREADS: usize = 8;
@@ -82,6 +84,30 @@ pub fn put_if_absent_lets_one_thread_win<S: Subject>(subject: &S) {
 
 /// Transfers between accounts never change their sum, which every reader checks.
 pub fn readers_see_whole_commits_only<S: Subject>(subject: &S) {
+    transfers_are_read_whole(subject, |store, accounts| {
+        super::block_on(snapshot(store).get_many(accounts)).expect("a read succeeds")
+    });
+}
+
+/// The same for reads without a view of the caller's, in turns.
+pub fn reads_of_the_store_see_whole_commits_only<S: Subject>(subject: &S) {
+    let turn = AtomicUsize::new(0);
+    transfers_are_read_whole(subject, |store, accounts| {
+        let direction = match turn.fetch_add(1, Ordering::Relaxed) % 3 {
+            0 => return super::block_on(store.get_many(accounts)).expect("a read succeeds"),
+            1 => Direction::Forward,
+            _ => Direction::Backward,
+        };
+        let rows = scan_all(store, everything(), direction, 4);
+        assert_eq!(rows.len(), accounts.len());
+        rows.into_iter().map(|row| Some(row.value)).collect()
+    });
+}
+
+fn transfers_are_read_whole<S: Subject>(
+    subject: &S,
+    read: impl Fn(&S::Store, &[Bytes]) -> Vec<Option<Bytes>> + Sync,
+) {
     const ACCOUNTS: usize = 6;
     const SUM: u64 = 100 * 6;
     let store = subject.create();
@@ -104,9 +130,7 @@ pub fn readers_see_whole_commits_only<S: Subject>(subject: &S) {
         for _ in 0..2 {
             scope.spawn(|| {
                 while !done.load(Ordering::Relaxed) {
-                    let view = snapshot(&store);
-                    let values = super::block_on(view.get_many(&accounts)).expect("a read succeeds");
-                    assert_eq!(sum_of(&values), SUM);
+                    assert_eq!(sum_of(&read(&store, &accounts)), SUM);
                     std::thread::yield_now();
                 }
             });
@@ -117,8 +141,7 @@ pub fn readers_see_whole_commits_only<S: Subject>(subject: &S) {
         done.store(true, Ordering::Relaxed);
     });
     let store = subject.reopen(store);
-    let values = super::block_on(snapshot(&store).get_many(&accounts)).expect("a read succeeds");
-    assert_eq!(sum_of(&values), SUM);
+    assert_eq!(sum_of(&read(&store, &accounts)), SUM);
 }
 
 fn transfer<S: Store>(store: &S, accounts: &[Bytes], random: &mut Random) {

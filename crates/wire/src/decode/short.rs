@@ -201,6 +201,12 @@ impl<'b> Reader<'b> {
 
     fn owned_text(&mut self) -> Option<String> {
         self.expect(b'"')?;
+        self.opened_owned_text()
+    }
+
+    /// An owned text whose opening quote has been read.
+    #[inline]
+    fn opened_owned_text(&mut self) -> Option<String> {
         let start = self.at;
         let end = self.plain_end(start)?;
         if self.body.as_bytes().get(end) == Some(&b'"') {
@@ -243,10 +249,28 @@ impl<'b> Reader<'b> {
 
     /// A text without escapes.
     fn plain_text(&mut self) -> Option<&'b str> {
-        match self.text()? {
+        self.expect(b'"')?;
+        self.opened_plain_text()
+    }
+
+    /// A text without escapes whose opening quote has been read.
+    #[inline]
+    fn opened_plain_text(&mut self) -> Option<&'b str> {
+        match self.opened_text()? {
             Cow::Borrowed(text) => Some(text),
             Cow::Owned(_) => None,
         }
+    }
+
+    /// Moves behind these bytes, if they come next.
+    #[inline]
+    fn skips<const BYTES: usize>(&mut self, wanted: &[u8; BYTES]) -> bool {
+        let next = self.body.as_bytes().get(self.at..).and_then(<[u8]>::first_chunk);
+        let comes = next == Some(wanted);
+        if comes {
+            self.at += BYTES;
+        }
+        comes
     }
 
     fn literal(&mut self, expected: &str) -> Option<()> {
@@ -281,19 +305,39 @@ impl<'b> Reader<'b> {
         number.parse().ok()
     }
 
-    /// An attribute value without faults, inside of `levels` lists and maps.
+    /// An attribute value without faults, inside of `levels` lists and maps. Most are texts and numbers
+    /// without white space.
+    #[inline]
     fn value(&mut self, levels: usize) -> Option<AttributeValue> {
         if levels >= NESTING_LEVELS_MAX {
             return None;
         }
+        let value = if self.skips(b"{\"S\":\"") {
+            AttributeValue::S(self.opened_owned_text()?)
+        } else if self.skips(b"{\"N\":\"") {
+            let text = self.opened_plain_text()?;
+            self.number_of(text)?
+        } else {
+            return self.any_value(levels);
+        };
+        self.expect(b'}')?;
+        Some(value)
+    }
+
+    fn number_of(&mut self, text: &'b str) -> Option<AttributeValue> {
+        self.number = Some(text);
+        Some(AttributeValue::N(Number::parse(text).ok()?))
+    }
+
+    /// The same, however it is written.
+    fn any_value(&mut self, levels: usize) -> Option<AttributeValue> {
         self.expect(b'{')?;
         self.expect(b'"')?;
         let value = match self.type_name()? {
             ValueType::S => AttributeValue::S(self.owned_text()?),
             ValueType::N => {
                 let text = self.plain_text()?;
-                self.number = Some(text);
-                AttributeValue::N(Number::parse(text).ok()?)
+                self.number_of(text)?
             }
             ValueType::B => AttributeValue::B(self.bytes()?),
             ValueType::Bool => AttributeValue::Bool(self.boolean()?),
@@ -345,12 +389,13 @@ impl<'b> Reader<'b> {
     }
 
     fn map(&mut self, levels: usize) -> Option<Item> {
-        let mut map = Item::new();
+        let mut entries = Vec::new();
         self.members(|reader, name| {
             let value = reader.value(levels + 1)?;
-            if map.insert(name.into_owned(), value).is_some() { None } else { Some(()) }
+            entries.push((name.into_owned(), value));
+            Some(())
         })?;
-        Some(map)
+        Item::of_distinct(entries)
     }
 
     fn set<T>(&mut self, member: impl Fn(&mut Self) -> Option<T>) -> Option<Vec<T>> {
@@ -424,13 +469,13 @@ impl<T: ReadShort> ReadShort for Vec<T> {
 impl<T: ReadShort> ReadShort for Vec<(String, T)> {
     fn read(reader: &mut Reader<'_>, shape: &'static Shape) -> Option<Self> {
         let Kind::Map { key, value } = shape.kind else { return None };
-        let mut entries = Self::new();
+        let mut entries = Self::with_capacity(ENTRIES_USUAL);
+        let sure_bytes = sure_bytes(key);
         reader.members(|reader, name| {
-            if text_violates(key, &name) {
+            if (name.is_empty() || name.len() > sure_bytes) && text_violates(key, &name) {
                 return None;
             }
             let entry = T::read(reader, value)?;
-            reserve(&mut entries);
             entries.push((name.into_owned(), entry));
             Some(())
         })?;
@@ -440,20 +485,23 @@ impl<T: ReadShort> ReadShort for Vec<(String, T)> {
     }
 }
 
-/// Makes place for another entry of a map. Keys have one or two entries, and a request may have many keys;
-/// most items have no more than eight.
-fn reserve<T>(entries: &mut Vec<T>) {
-    match entries.len() {
-        0 => entries.reserve_exact(2),
-        2 => entries.reserve_exact(6),
-        _ => {}
-    }
+/// The bytes up to which any text that is not empty keeps to the shape.
+fn sure_bytes(shape: &Shape) -> usize {
+    let is_sure = shape.pattern.is_none() && shape.min.is_none_or(|min| min <= 1);
+    let bytes = shape.max.map_or(usize::MAX, |max| usize::try_from(max).unwrap_or(0));
+    if is_sure { bytes } else { 0 }
 }
+
+/// Entries that most maps have at most. Growing a list costs more than a place that is not used.
+const ENTRIES_USUAL: usize = 8;
+
+/// Attributes of a table's key at most. A request may have a hundred keys.
+const KEY_ATTRIBUTES_USUAL: usize = 2;
 
 impl ReadShort for KeyPart {
     fn read(reader: &mut Reader<'_>, shape: &'static Shape) -> Option<Self> {
         let Kind::Map { key, value } = shape.kind else { return None };
-        let mut attributes = AttributeMapPart::new();
+        let mut attributes = AttributeMapPart::with_capacity(KEY_ATTRIBUTES_USUAL);
         let mut numbers = Vec::new();
         reader.members(|reader, name| {
             if text_violates(key, &name) {
@@ -463,7 +511,6 @@ impl ReadShort for KeyPart {
             if let Ok(AttributeValue::N(_)) = &part {
                 numbers.push((name.clone().into_owned(), reader.number?.to_owned()));
             }
-            reserve(&mut attributes);
             attributes.push((name.into_owned(), part));
             Some(())
         })?;

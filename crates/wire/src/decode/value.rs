@@ -81,13 +81,8 @@ fn typed(value_type: ValueType, node: Node<'_>, levels: usize, depth: &Depth) ->
 
 fn map(node: Node<'_>, levels: usize, depth: &Depth) -> Result<Item, ValueFault> {
     let Node::Object(entries) = node else { return Ok(Item::new()) };
-    let mut map = Item::new();
-    for (name, node) in without_repeats(entries) {
-        if !node.is_null() {
-            map.insert(name.into_owned(), value_at(node, levels + 1, depth)?);
-        }
-    }
-    Ok(map)
+    let entries = without_repeats(entries).into_iter().filter(|(_, node)| !node.is_null());
+    entries.map(|(name, node)| Ok((name.into_owned(), value_at(node, levels + 1, depth)?))).collect()
 }
 
 fn elements(node: Node<'_>) -> Vec<Node<'_>> {
@@ -128,7 +123,7 @@ fn string_set(members: Vec<Node<'_>>) -> ValuePart {
 fn number_set(members: &[Node<'_>]) -> ValuePart {
     let parse = |node: &Node<'_>| {
         let text = borrowed(node);
-        Number::parse(&text).map_err(|fault| ValueFault::Number { fault, text: text.into_owned() })
+        Number::parse(&text).map_err(|fault| ValueFault::Number { fault, text: text.into() })
     };
     AttributeValue::number_set(members.iter().map(parse).collect::<Result<_, _>>()?)
 }

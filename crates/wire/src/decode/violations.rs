@@ -316,7 +316,15 @@ fn bounded_text_violates(shape: &Shape, value: &str) -> bool {
     if shape.arn_passes && value.starts_with("arn:") {
         return false;
     }
-    out_of_bounds(shape, text_length(value)) || shape.pattern.is_some_and(|pattern| !pattern.matches(value))
+    let violates_length = !is_surely_within(shape, value) && out_of_bounds(shape, text_length(value));
+    violates_length || shape.pattern.is_some_and(|pattern| !pattern.matches(value))
+}
+
+/// Whether the text's bytes alone show that its length is within the bounds: it is at most their number, and
+/// at least 1 if there are any.
+fn is_surely_within(shape: &Shape, value: &str) -> bool {
+    let (least, most) = (i64::from(!value.is_empty()), count(value.len()));
+    shape.min.is_none_or(|min| min <= least) && shape.max.is_none_or(|max| most <= max)
 }
 
 fn violates(shape: &Shape, node: &Node<'_>) -> bool {

@@ -12,7 +12,7 @@ use keywright_semantics::response::{
 use keywright_semantics::value::AttributeValue;
 
 use super::capacity::MetricsByTable;
-use super::writer::{Array, Render, Writer};
+use super::writer::{Array, Items, Render, Writer};
 
 pub(super) fn get_item(writer: &mut Writer, output: &GetItemOutput) {
     writer.object(|members| {
@@ -31,7 +31,7 @@ pub(super) fn write_item(writer: &mut Writer, output: &WriteItemOutput) {
 
 pub(super) fn page(writer: &mut Writer, output: &PageOutput) {
     writer.object(|members| {
-        members.put_if("Items", output.items.as_deref().map(Array));
+        members.put_if("Items", output.items.as_deref().map(Items));
         members.put("Count", output.count);
         members.put("ScannedCount", output.scanned_count);
         members.put_if("LastEvaluatedKey", output.last_evaluated_key.as_ref());
@@ -43,7 +43,7 @@ pub(super) fn batch_get_item(writer: &mut Writer, output: &BatchGetItemOutput) {
     writer.object(|members| {
         members.put_object("Responses", |members| {
             for (table, items) in &output.responses {
-                members.entry(table, Array(items));
+                members.entry(table, Items(items));
             }
         });
         members.put_object("UnprocessedKeys", |members| {

@@ -37,6 +37,10 @@ fn body_bytes(response: &Response) -> usize {
     let items = match response {
         Response::GetItem(output) => output.item.as_slice(),
         Response::Query(output) | Response::Scan(output) => output.items.as_deref().unwrap_or_default(),
+        Response::DeleteItem(output) | Response::PutItem(output) | Response::UpdateItem(output) => {
+            output.attributes.as_slice()
+        }
+        Response::TransactWriteItems(_) => &[],
         _ => return RESPONSE_BYTES,
     };
     // JSON takes about a quarter more bytes than the stored form of items of some hundred bytes.

@@ -8,12 +8,14 @@ use std::io::Write;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use keywright_semantics::capacity::HalfUnits;
-use keywright_semantics::codec::{EncodedItem, ListRef, MapRef, StoredRef, ValueRef};
-use keywright_semantics::number::{Number, StoredNumber};
+use keywright_semantics::codec::{
+    EncodedItem, ListRef, MapRef, MemberHead, StoredMembers, StoredRef, StoredText, ValueRef,
+};
+use keywright_semantics::number::Number;
 use keywright_semantics::response::{TimestampMs, TimestampSeconds};
 use keywright_semantics::value::AttributeValue;
 
-use crate::plain::{needs_no_escape, plain_bytes, push_short};
+use crate::plain::{Unescaped, needs_no_escape, plain_bytes, push_short};
 
 /// One JSON document being written.
 #[derive(Debug, Default)]
@@ -105,39 +107,191 @@ impl Writer {
         }
     }
 
-    /// A string value and the end of its object. `opening` is the text up to the value.
-    fn stored_text(&mut self, opening: &'static str, text: &[u8]) {
-        self.raw(opening);
-        self.plain(text);
-        self.raw("\"}");
+    /// Bytes whose number the compiler knows.
+    #[expect(clippy::inline_always, reason = "a call takes more instructions than the copy")]
+    #[inline(always)]
+    fn fixed<const BYTES: usize>(&mut self, bytes: &[u8; BYTES]) {
+        self.out.extend_from_slice(bytes);
     }
 
-    /// Members that are texts and numbers, of which some need escapes.
-    fn escaped_members<'v>(
-        &mut self,
-        members: impl Iterator<Item = (&'v [u8], StoredRef<'v>)>,
-        mut opening: &'static str,
-    ) {
-        for (name, value) in members {
-            self.raw(opening);
-            opening = ",\"";
-            self.plain(name);
-            match value {
-                StoredRef::S(text) => self.stored_text("\":{\"S\":\"", text),
-                StoredRef::N(number) => self.stored_number("\":{\"N\":\"", number),
-                StoredRef::Other(value) => {
-                    self.raw("\":");
-                    value.render(self);
-                }
-            }
+    /// A text as it is stored.
+    #[expect(clippy::inline_always, reason = "a call takes more instructions than the copy")]
+    #[inline(always)]
+    fn copied(&mut self, text: StoredText<'_>) {
+        match text.within::<16>() {
+            Some(block) => self.block(block, text.len()),
+            None => self.copied_whole(text),
         }
     }
 
-    /// A number value and the end of its object. `opening` is the text up to the value.
-    fn stored_number(&mut self, opening: &'static str, number: StoredNumber<'_>) {
-        self.raw(opening);
-        number.push_text(&mut self.out);
-        self.raw("\"}");
+    /// The first bytes of a block.
+    #[expect(clippy::inline_always, reason = "a call takes more instructions than the copy")]
+    #[inline(always)]
+    fn block<const BYTES: usize>(&mut self, block: &[u8; BYTES], length: usize) {
+        let end = self.out.len() + length;
+        self.fixed(block);
+        self.out.truncate(end);
+    }
+
+    fn copied_whole(&mut self, text: StoredText<'_>) {
+        match text.within::<32>() {
+            Some(block) => self.block(block, text.len()),
+            None => self.bytes(text.as_bytes()),
+        }
+    }
+
+    /// Writes the texts and numbers that come next as they are stored, each with a comma and the quote of
+    /// the next name. Returns how many, and the member of another type that ended them.
+    fn copied_members<'v>(
+        &mut self,
+        members: &mut StoredMembers<'v>,
+    ) -> (usize, Option<(StoredText<'v>, ValueRef<'v>)>) {
+        let mut count = 0;
+        for (name, value) in members {
+            match value {
+                StoredRef::S(text) => {
+                    self.copied(name);
+                    self.fixed(b"\":{\"S\":\"");
+                    self.copied(text);
+                }
+                StoredRef::N(number) => {
+                    self.copied(name);
+                    self.fixed(b"\":{\"N\":\"");
+                    number.push_text(&mut self.out);
+                }
+                StoredRef::Other(value) => return (count, Some((name, value))),
+            }
+            self.fixed(b"\"},\"");
+            count += 1;
+        }
+        (count, None)
+    }
+
+    /// Writes the members that begin as these openings say, without the end of the last one. Returns how
+    /// many.
+    fn copied_alike(&mut self, members: &mut StoredMembers<'_>, known: &[Opening]) -> usize {
+        let (mut left, mut count) = (members.clone(), 0);
+        for opening in known {
+            let Some(value) = left.next_like(&opening.head) else { break };
+            self.block(&opening.json, opening.length);
+            match value {
+                StoredRef::S(text) => self.copied(text),
+                StoredRef::N(number) => number.push_text(&mut self.out),
+                StoredRef::Other(value) => value.render(self),
+            }
+            count += 1;
+        }
+        *members = left;
+        count
+    }
+
+    /// Items, each with a comma after it. They are copied first, and many are looked through together for
+    /// what needs an escape. That is rare, and then they are written once more.
+    fn items(&mut self, mut rest: &[EncodedItem]) {
+        let mut openings = Openings::default();
+        while let Some((first, after)) = rest.split_first() {
+            rest = if let Some(left) = self.copied_items(rest, &mut openings) {
+                left
+            } else {
+                self.escaped_map(first.view());
+                self.fixed(b",");
+                after
+            };
+        }
+    }
+
+    /// Copies as many items as are looked through together, and returns those that are left. Writes nothing
+    /// if one may need an escape.
+    fn copied_items<'v>(
+        &mut self,
+        items: &'v [EncodedItem],
+        openings: &mut Openings,
+    ) -> Option<&'v [EncodedItem]> {
+        if self.has_escapes {
+            return None;
+        }
+        let start = self.out.len();
+        let mut written = Unescaped { start, quotes: 0 };
+        let mut rest = items;
+        while let Some((item, after)) = rest.split_first()
+            && self.out.len() < start + CHECKED_BYTES
+        {
+            match self.copied_map(item.view(), &openings.known, &mut written) {
+                None => return self.found_escape(start),
+                Some(Copied::Alike) => {}
+                Some(Copied::Otherwise) => openings.follow(item.view(), after.len()),
+            }
+            self.fixed(b",");
+            rest = after;
+        }
+        if needs_no_escape(&mut self.out, &written) { Some(rest) } else { self.found_escape(start) }
+    }
+
+    /// Takes back what was written without looking for escapes.
+    #[cold]
+    fn found_escape<T>(&mut self, start: usize) -> Option<T> {
+        self.out.truncate(start);
+        self.has_escapes = true;
+        None
+    }
+
+    fn map(&mut self, map: MapRef<'_>) {
+        if !self.has_escapes {
+            let start = self.out.len();
+            let mut written = Unescaped { start, quotes: 0 };
+            let copied = self.copied_map(map, &[], &mut written);
+            if copied.is_some() && needs_no_escape(&mut self.out, &written) {
+                return;
+            }
+            let _: Option<()> = self.found_escape(start);
+        }
+        self.escaped_map(map);
+    }
+
+    /// Writes a map, its texts as they are stored. `written` is what has to be looked through, this map
+    /// included. `None` if something before a value of another type needs an escape.
+    fn copied_map(&mut self, map: MapRef<'_>, known: &[Opening], written: &mut Unescaped) -> Option<Copied> {
+        let mut members = map.members();
+        let alike = self.copied_alike(&mut members, known);
+        written.quotes += alike * MEMBER_QUOTES;
+        if alike > 0 && members.is_empty() {
+            self.fixed(b"\"}}");
+            return Some(Copied::Alike);
+        }
+        self.raw(if alike > 0 { "\"},\"" } else { "{\"" });
+        written.quotes += 1;
+        let start = self.out.len();
+        loop {
+            let (count, other) = self.copied_members(&mut members);
+            written.quotes += count * MEMBER_QUOTES;
+            let Some((name, value)) = other else { break };
+            if !needs_no_escape(&mut self.out, written) {
+                return None;
+            }
+            self.plain(name.as_bytes());
+            self.raw("\":");
+            value.render(self);
+            *written = Unescaped { start: self.out.len(), quotes: 1 };
+            self.fixed(b",\"");
+        }
+        // The quote of a name that does not follow, and the comma before it.
+        let unwanted = if alike == 0 && self.out.len() == start { 1 } else { 2 };
+        written.quotes -= 1;
+        self.out.truncate(self.out.len() - unwanted);
+        self.fixed(b"}");
+        Some(Copied::Otherwise)
+    }
+
+    /// Writes a map of which some texts need escapes.
+    fn escaped_map(&mut self, map: MapRef<'_>) {
+        self.raw("{");
+        for (place, (name, value)) in map.members().enumerate() {
+            self.raw(if place == 0 { "\"" } else { ",\"" });
+            self.plain(name.as_bytes());
+            self.raw("\":");
+            value.render(self);
+        }
+        self.raw("}");
     }
 
     fn escape(&mut self, byte: u8) {
@@ -196,6 +350,62 @@ impl Writer {
         let room = self.out.get_mut(start..).unwrap_or_default();
         STANDARD.encode_slice(bytes, room).expect("the buffer was sized for these bytes");
         self.out.push(b'"');
+    }
+}
+
+/// How a map was copied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Copied {
+    /// All its members began as was known.
+    Alike,
+    Otherwise,
+}
+
+/// How the members of an item of a page began. The others mostly have the same attributes.
+#[derive(Default)]
+struct Openings {
+    known: Vec<Opening>,
+    /// How often another item was followed.
+    followed: usize,
+}
+
+/// How a text or number begins.
+struct Opening {
+    /// As it is stored.
+    head: MemberHead,
+    /// As it is written, with the end of the member before: `"},"name":{"S":"`.
+    json: [u8; OPENING_BYTES],
+    length: usize,
+}
+
+/// Bytes of the longest opening, of a name of 14 bytes, and more.
+const OPENING_BYTES: usize = 32;
+/// Members of an item whose openings are known, up to the first of another type.
+const OPENINGS_MAX: usize = 32;
+/// Items of a page that are followed at most: those that all differ gain nothing from it.
+const FOLLOWED_MAX: usize = 8;
+
+impl Openings {
+    /// Takes the openings of an item, if others come after it.
+    fn follow(&mut self, item: MapRef<'_>, others: usize) {
+        if others == 0 || self.followed >= FOLLOWED_MAX {
+            return;
+        }
+        self.followed += 1;
+        self.known.clear();
+        let mut members = item.members();
+        while let Some(head) = members.head()
+            && let Some((name, value)) = members.next()
+            && self.known.len() < OPENINGS_MAX
+        {
+            let before = if self.known.is_empty() { "{\"" } else { "\"},\"" };
+            let after = if matches!(value, StoredRef::N(_)) { "\":{\"N\":\"" } else { "\":{\"S\":\"" };
+            let text = [before.as_bytes(), name.as_bytes(), after.as_bytes()].concat();
+            let mut json = [0; OPENING_BYTES];
+            let Some(room) = json.get_mut(..text.len()) else { return };
+            room.copy_from_slice(&text);
+            self.known.push(Opening { head, json, length: text.len() });
+        }
     }
 }
 
@@ -341,54 +551,28 @@ impl Render for EncodedItem {
     }
 }
 
-/// The hottest loop of a Query. Texts and numbers that follow each other are copied as they are stored, and
-/// looked through for what needs an escape all together. That is rare, and then they are written once more.
 impl Render for MapRef<'_> {
     fn render(&self, writer: &mut Writer) {
-        writer.raw("{");
-        let mut opening = "\"";
-        let mut members = self.iter_stored();
-        loop {
-            let (run, run_opening, start) = (members.clone(), opening, writer.out.len());
-            let mut count = 0;
-            let other = loop {
-                match members.next() {
-                    None => break None,
-                    Some((name, StoredRef::Other(value))) => break Some((name, value)),
-                    Some(_) if writer.has_escapes => {}
-                    Some((name, StoredRef::S(text))) => {
-                        writer.raw(opening);
-                        writer.bytes(name);
-                        writer.raw("\":{\"S\":\"");
-                        writer.bytes(text);
-                        writer.raw("\"}");
-                    }
-                    Some((name, StoredRef::N(number))) => {
-                        writer.raw(opening);
-                        writer.bytes(name);
-                        writer.stored_number("\":{\"N\":\"", number);
-                    }
-                }
-                opening = ",\"";
-                count += 1;
-            };
-            let written = writer.out.get(start..).unwrap_or_default();
-            if count > 0 && (writer.has_escapes || !needs_no_escape(written, count * MEMBER_QUOTES)) {
-                writer.has_escapes = true;
-                writer.out.truncate(start);
-                writer.escaped_members(run.take(count), run_opening);
-            }
-            let Some((name, value)) = other else { break };
-            writer.raw(opening);
-            opening = ",\"";
-            writer.plain(name);
-            writer.raw("\":");
-            value.render(writer);
-        }
-        writer.raw("}");
+        writer.map(*self);
     }
 }
 
+/// An array of items.
+pub(crate) struct Items<'a>(pub(crate) &'a [EncodedItem]);
+
+/// The hottest loop of a Query.
+impl Render for Items<'_> {
+    fn render(&self, writer: &mut Writer) {
+        writer.raw("[");
+        writer.items(self.0);
+        // The comma after the last item.
+        writer.out.truncate(writer.out.len() - usize::from(!self.0.is_empty()));
+        writer.raw("]");
+    }
+}
+
+/// Bytes of items that are looked through together: they are in the nearest cache then.
+const CHECKED_BYTES: usize = 8 * 1024;
 /// Quotes around the name, the type and the value of a text or number.
 const MEMBER_QUOTES: usize = 6;
 
@@ -401,8 +585,16 @@ impl Render for ListRef<'_> {
 impl Render for StoredRef<'_> {
     fn render(&self, writer: &mut Writer) {
         match self {
-            Self::S(text) => writer.stored_text("{\"S\":\"", text),
-            Self::N(number) => writer.stored_number("{\"N\":\"", *number),
+            Self::S(text) => {
+                writer.raw("{\"S\":\"");
+                writer.plain(text.as_bytes());
+                writer.raw("\"}");
+            }
+            Self::N(number) => {
+                writer.raw("{\"N\":\"");
+                number.push_text(&mut writer.out);
+                writer.raw("\"}");
+            }
             Self::Other(value) => value.render(writer),
         }
     }

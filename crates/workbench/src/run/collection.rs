@@ -222,7 +222,7 @@ impl Place<'_> {
             let value =
                 if number { AttributeValue::number(&text).ok() } else { Some(AttributeValue::S(text)) };
             if let Some(value) = value {
-                values.entry(name).or_insert(value);
+                values.get_or_insert_with(&name, || value);
             }
         }
         values

@@ -276,7 +276,7 @@ impl<'a> Maker<'a> {
             if taken || Self::is_twin(entity, &item, earlier) {
                 continue;
             }
-            let asked = keys.iter().any(|name| given.contains_key(*name));
+            let asked = keys.iter().any(|name| given.contains_key(name));
             let item = pad(self.model, entity, item);
             if asked || over.is_some() || self.is_new(table, key.as_ref()) && !self.is_known(entity, &item) {
                 return Ok((item, false));
@@ -381,7 +381,7 @@ impl<'a> Maker<'a> {
             let stored: Vec<(String, Node)> =
                 example.iter().filter(|(name, _)| !used.contains(&name.as_str())).cloned().collect();
             for (name, value) in Self::given(entity, &stored)? {
-                given.entry(name).or_insert(value);
+                given.get_or_insert_with(&name, || value);
             }
         }
         Ok((Some(DerivedItem::of(entity, source_action)?), given))
@@ -465,7 +465,7 @@ impl<'a> Maker<'a> {
     fn renew(entity: &Entity, inherited: &Item, item: &mut Item, place: u64) {
         let unique = entity.unique.iter().flatten().map(String::as_str);
         let names: BTreeSet<&str> = entity.key_attributes().chain(unique).collect();
-        for name in names.into_iter().filter(|name| !inherited.contains_key(*name)) {
+        for name in names.into_iter().filter(|name| !inherited.contains_key(name)) {
             if let Some(AttributeValue::S(text)) = item.get_mut(name) {
                 *text = format!("{text}-{place}");
             }
@@ -484,12 +484,12 @@ impl<'a> Maker<'a> {
     ) -> Result<Box<dyn Iterator<Item = Cow<'b, Item>> + 'b>, String> {
         let (copy, mut given) = self.following(entity, (place, step), example, nth, earlier)?;
         for (name, value) in copy.into_iter().flat_map(|copy| copy.before) {
-            given.entry(name).or_insert(value);
+            given.get_or_insert_with(&name, || value);
         }
         let keys: Vec<&str> = entity.key_attributes().collect();
         let asked: Item = keys
             .iter()
-            .filter_map(|key| given.get_key_value(*key))
+            .filter_map(|key| given.get_key_value(key))
             .map(|(name, value)| (name.clone(), value.clone()))
             .collect();
         let fits = move |sample: &&Sample| {
@@ -516,7 +516,7 @@ impl<'a> Maker<'a> {
             return Ok(Box::new(found.map(move |sample| whole(&sample.item))));
         }
         let mut fitting = self.samples.iter().filter(fits).peekable();
-        let open = !keys.is_empty() && keys.iter().all(|key| !given.contains_key(*key));
+        let open = !keys.is_empty() && keys.iter().all(|key| !given.contains_key(key));
         // A check of an item that another step changes is meant for the same item.
         let checks = self.pattern.steps().iter().any(|own| own.kind == WriteKind::Check);
         if open && !(checks && fitting.peek().is_some()) {

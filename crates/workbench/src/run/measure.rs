@@ -264,7 +264,7 @@ fn outside(said: &Model, model: &Model, report: &Report, pattern: &Pattern) -> O
             absent.iter().filter(|(name, _)| *name == entity.name).map(|(_, name)| name).collect();
         let mut item = sample.item.clone();
         for name in &own {
-            item.remove(*name);
+            item.remove(name);
         }
         let indexes = model.table(&entity.table).map_or(&[][..], |table| table.indexes.as_slice());
         for part in indexes.iter().flat_map(Index::key_parts) {

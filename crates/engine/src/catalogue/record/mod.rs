@@ -126,6 +126,7 @@ mod tests {
     use crate::catalogue::table_state::{EncryptionState, KeyChange, TableStatus};
     use crate::catalogue::{BulkPutting, Founding, NewLog, NewMember, Replication, StreamTerms, TtlState};
     use crate::support::layout::IndexId;
+    use crate::support::member_row::MemberId;
     use crate::support::stamp::Stamp;
     use crate::tests::harness::{bench, namespace, seeds};
 
@@ -215,6 +216,7 @@ mod tests {
                 };
                 table.open_log(NewLog { purpose: Purpose::Stream(terms), opened_ms: seed, after: 5 }, 1);
             }
+            table.copied_by = table.copied_bytes.map(|bytes| MemberId(u128::MAX - u128::from(bytes)));
             table.bulk_put = Some(BulkPutting { job: "job".to_owned(), is_cancelled: seed % 2 == 0 });
             let record = encode(&table);
             let read = decode(&record).expect("it was just written");

@@ -33,6 +33,7 @@ use crate::catalogue::table::{
 use crate::catalogue::table_state::{EncryptionState, KeyChange, TableStatus};
 use crate::catalogue::ttl::TtlState;
 use crate::support::layout::TableId;
+use crate::support::member_row::MemberId;
 
 /// A section that this release knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,11 +63,12 @@ enum Tag {
     SettingsReplication,
     Strong,
     Remote,
+    CopiedBy,
 }
 
 impl Tag {
     /// All sections that this release knows, in ascending order.
-    const ALL: [Self; 25] = [
+    const ALL: [Self; 26] = [
         Self::Identity,
         Self::Status,
         Self::Schema,
@@ -92,6 +94,7 @@ impl Tag {
         Self::SettingsReplication,
         Self::Strong,
         Self::Remote,
+        Self::CopiedBy,
     ];
 
     /// The stored number: never renumber.
@@ -122,6 +125,7 @@ impl Tag {
             Self::SettingsReplication => 40,
             Self::Strong => 41,
             Self::Remote => 42,
+            Self::CopiedBy => 43,
         }
     }
 
@@ -141,7 +145,8 @@ impl Tag {
             | Self::Filling
             | Self::Destinations
             | Self::Strong
-            | Self::Remote => true,
+            | Self::Remote
+            | Self::CopiedBy => true,
             Self::Class
             | Self::Encryption
             | Self::Tags
@@ -334,6 +339,7 @@ fn add_others(table: &Table, written: &mut Written) {
     written.add_unless(&Vec::new(), Tag::Insights, &table.insights);
     written.add_unless(&Vec::new(), Tag::WarmJobs, &table.warm_jobs);
     written.add_unless(&None, Tag::Copied, &table.copied_bytes);
+    written.add_unless(&None, Tag::CopiedBy, &table.copied_by.map(|member| member.0));
     written.add_unless(&History::default(), Tag::History, &table.history);
     written.add_unless(&None, Tag::Filling, &table.filling);
     written.add_unless(&None, Tag::BulkPut, &table.bulk_put);
@@ -376,6 +382,7 @@ struct Parts {
     insights: Insights,
     warm_jobs: Vec<WarmJob>,
     copied_bytes: Option<u64>,
+    copied_by: Option<u128>,
     history: History,
     filling: Option<Filling>,
     bulk_put: Option<BulkPutting>,
@@ -406,6 +413,7 @@ impl Parts {
             Tag::Insights => self.insights = whole(bytes)?,
             Tag::WarmJobs => self.warm_jobs = whole(bytes)?,
             Tag::Copied => self.copied_bytes = whole(bytes)?,
+            Tag::CopiedBy => self.copied_by = whole(bytes)?,
             Tag::History => self.history = whole(bytes)?,
             Tag::Filling => self.filling = whole(bytes)?,
             Tag::BulkPut => self.bulk_put = whole(bytes)?,
@@ -498,6 +506,7 @@ pub(super) fn decode(version: u64, bytes: &[u8]) -> Result<Table, RecordFault> {
         insights: parts.insights,
         warm_jobs: parts.warm_jobs,
         copied_bytes: parts.copied_bytes,
+        copied_by: parts.copied_by.map(MemberId),
         history: parts.history,
         filling: parts.filling,
         bulk_put: parts.bulk_put,

@@ -248,6 +248,7 @@ impl From<TableRecord> for Table {
             insights: Vec::new(),
             warm_jobs: Vec::new(),
             copied_bytes: None,
+            copied_by: None,
             history: History::default(),
             filling: None,
             bulk_put: None,

@@ -123,7 +123,7 @@ pub(super) async fn check<S: Store>(
     if engine.is_shared() {
         engine.catalogue().follow(engine.env().now_ms()).await?;
     }
-    let named = TableRef { as_given: name.clone(), name: name.clone(), arn_scope: None };
+    let named = TableRef::named(name.clone());
     let table = engine.catalogue().lookup(namespace, &named)?;
     check_time(engine, &table, request.to_ms)?;
     let part = match &request.key {

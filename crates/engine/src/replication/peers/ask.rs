@@ -1,6 +1,7 @@
 //! Asking the server of a remote member.
 
 use keywright_semantics::error::Error;
+use keywright_semantics::messages::global as messages;
 use keywright_store::Store;
 
 use super::message::{Answer, Ends, Message, decode, encode};
@@ -9,6 +10,9 @@ use crate::state::Engine;
 use crate::support::fault;
 use crate::support::peers::PeerFault;
 
+/// Said where the server of a remote member does not know it, or the one that asks.
+const NO_MEMBER: &str = "its server has no such member";
+
 /// Why something did not reach a remote member.
 #[derive(Debug)]
 pub(crate) enum Unsent {
@@ -16,6 +20,10 @@ pub(crate) enum Unsent {
     Silent(PeerFault),
     /// It refuses, or cannot do it yet.
     Refused(String),
+    /// It knows no such member: the receiver, or the sender as another one of its group.
+    NoMember,
+    /// It has no `[[peer]]` for the sender's region with the sender's key: why, for people.
+    NoPeer(String),
     /// Something failed here.
     Failed(Error),
 }
@@ -33,18 +41,43 @@ pub(crate) async fn ask<S: Store>(
     message: &Message,
 ) -> Result<Answer, Unsent> {
     let answered = engine.peers().call(region, encode(message)).await.map_err(Unsent::Silent)?;
+    engine.peering().heard(region);
     decode(&answered).map_err(|fault| Unsent::Silent(PeerFault(fault.text())))
 }
 
-/// The refusal in an answer that does not do what was asked.
-pub(crate) fn refused(answer: Answer) -> Unsent {
+impl Unsent {
+    /// Why, for people.
+    pub(crate) fn text(&self) -> &str {
+        match self {
+            Self::Silent(fault) => &fault.0,
+            Self::Refused(text) | Self::NoPeer(text) => text,
+            Self::NoMember => NO_MEMBER,
+            Self::Failed(error) => &error.message,
+        }
+    }
+}
+
+/// The refusal in an answer of a region's server that does not do what was asked.
+pub(crate) fn refused(region: &str, answer: Answer) -> Unsent {
     Unsent::Refused(match answer {
         Answer::Refused { text, .. } => text,
-        Answer::NoMember => "its server has no such member".to_owned(),
-        Answer::Later => "its server has other work first".to_owned(),
-        Answer::Done | Answer::Taken | Answer::Elsewhere { .. } | Answer::Floor { .. } => {
-            "its server answered something else than was asked".to_owned()
+        Answer::NoMember => return Unsent::NoMember,
+        Answer::NoPeer { region: of, has_other_key } => {
+            return Unsent::NoPeer(messages::no_peer_there(region, &of, has_other_key));
         }
+        Answer::Later => "its server has other work first".to_owned(),
+        Answer::Lost => "it has lost this replica, which has to rejoin".to_owned(),
+        Answer::Held => "its server simulates that nothing arrives".to_owned(),
+        Answer::Done
+        | Answer::Taken
+        | Answer::Elsewhere { .. }
+        | Answer::Places(_)
+        | Answer::Floor { .. }
+        | Answer::Equal
+        | Answer::Holds { .. }
+        | Answer::Looked { .. }
+        | Answer::Row(_)
+        | Answer::Scaling(_) => "its server answered something else than was asked".to_owned(),
     })
 }
 

@@ -15,11 +15,12 @@ use keywright_store::{Snapshot, Store};
 use super::message::{GroupState, MemberView};
 use super::received::{self, Received};
 use crate::catalogue::{
-    Member, MemberStatus, OtherRows, RemoteMember, Replication, SharedSettings, Table, TableStatus,
+    Member, MemberStatus, OtherRows, RemoteMember, Replication, SharedSettings, Table, TableStatus, Values,
     remote_table,
 };
 use crate::changes::replicated::{Cursor, Way};
 use crate::replication::join::members_of;
+use crate::replication::left::note_left;
 use crate::state::Engine;
 use crate::support::fault;
 use crate::support::layout::TableId;
@@ -61,8 +62,10 @@ fn own_view<S: Store>(engine: &Engine<S>, member: &Member) -> Option<MemberView>
         public_id: public_id(member.table)?,
         is_leaving: member.status == MemberStatus::Deleting,
         is_creating: member.status == MemberStatus::Creating,
+        is_parting: member.status == MemberStatus::Disassociating,
         since_ms: member.since_ms,
         source: member.source.and_then(public_id),
+        overrides: member.overrides.clone(),
     })
 }
 
@@ -72,8 +75,10 @@ pub(crate) fn remote_view(member: &RemoteMember) -> MemberView {
         public_id: member.public_id.clone(),
         is_leaving: member.status == MemberStatus::Deleting,
         is_creating: member.status == MemberStatus::Creating,
+        is_parting: member.status == MemberStatus::Disassociating,
         since_ms: member.since_ms,
         source: member.source.clone(),
+        overrides: member.overrides.clone(),
     }
 }
 
@@ -82,6 +87,21 @@ pub(crate) fn all_members<S: Store>(engine: &Engine<S>, table: &Table) -> Vec<Me
     let members = table.replication.iter().flat_map(|group| &group.members);
     let own = members.filter_map(|member| own_view(engine, member));
     own.chain(table.remote.members.iter().map(remote_view)).collect()
+}
+
+/// A table with the values that its group has where no replica overrides them, as far as replicas are here.
+pub(crate) fn with_values_of_group<S: Store>(engine: &Engine<S>, found: &Table) -> Table {
+    let mut table = found.clone();
+    values_here(engine, found).put_into(&mut table);
+    table
+}
+
+/// The values of a table's group, as far as replicas are here.
+pub(crate) fn values_here<S: Store>(engine: &Engine<S>, found: &Table) -> Values {
+    let others = found.replicas().filter_map(|member| engine.catalogue().with_id(member.table));
+    let mut tables = vec![found.clone()];
+    tables.extend(others.map(|other| Table::clone(&other)));
+    Values::of_group(&tables)
 }
 
 /// A member of another server, as it is noted here.
@@ -96,14 +116,16 @@ pub(crate) fn remote_member(account: &str, view: &MemberView, now_ms: u64) -> Re
         since_ms: view.since_ms,
         source: view.source.clone(),
         is_made: true,
+        overrides: view.overrides.clone(),
     }
 }
 
 const fn status_of(view: &MemberView) -> MemberStatus {
-    match (view.is_leaving, view.is_creating) {
-        (true, _) => MemberStatus::Deleting,
-        (false, true) => MemberStatus::Creating,
-        (false, false) => MemberStatus::Active,
+    match (view.is_leaving, view.is_parting, view.is_creating) {
+        (true, ..) => MemberStatus::Deleting,
+        (false, true, _) => MemberStatus::Disassociating,
+        (false, false, true) => MemberStatus::Creating,
+        (false, false, false) => MemberStatus::Active,
     }
 }
 
@@ -114,16 +136,18 @@ pub(crate) fn rows_to_read(tables: &[TableId], source: TableId) -> Vec<Bytes> {
 }
 
 /// Opens a remote newcomer's places: it is filled from the source, and gets from the other tables here what
-/// the source does not have. `rows` has found those of `rows_to_read`, from this place on.
+/// the source does not have; without a source, everything. `rows` has found those of `rows_to_read`, from
+/// this place on.
 pub(crate) fn open_places(
     tables: &[TableId],
-    (newcomer, source): (TableId, TableId),
+    (newcomer, source): (TableId, Option<TableId>),
     (rows, first): (&mut OtherRows, usize),
     version: u64,
 ) -> Result<(), Error> {
     assert!(!tables.contains(&newcomer), "a remote member has no table here");
     for (place, table) in tables.iter().enumerate() {
-        let found = rows.found(first + place).filter(|_| *table != source).map(Cursor::decode).transpose()?;
+        let found = rows.found(first + place).filter(|_| source.is_some_and(|source| source != *table));
+        let found = found.map(Cursor::decode).transpose()?;
         let cursor = found.map_or_else(|| Cursor::owing(version), |found| Cursor { moves: 0, ..found });
         rows.put(Way { sender: *table, receiver: newcomer }.key(), cursor.encode());
         rows.put(received::key(*table, newcomer), Received::default().encode());
@@ -156,7 +180,8 @@ pub(crate) async fn take_state<S: Store>(
         table.public_id == view.public_id
             || table.remote.members.iter().any(|member| member.public_id == view.public_id)
     };
-    let of_sender = state.own.iter().filter(|view| is_of_sender(&view.region) && !view.is_leaving);
+    // One that leaves was known here until it said that it is gone.
+    let of_sender = state.own.iter().filter(|view| is_of_sender(&view.region) && view.stays());
     // A newcomer on this server is added when its table is made.
     let filled_there = state.filling.iter().filter(|view| engine.peers().owns(&view.region));
     let new: Vec<&MemberView> = of_sender.chain(filled_there).filter(|view| !is_known(view)).collect();
@@ -180,7 +205,8 @@ pub(crate) async fn take_state<S: Store>(
             return Ok(false);
         }
         for (place, view) in new.iter().enumerate() {
-            let ends = (remote_table(&view.public_id), source_of(view));
+            // One that was filled before it was known here lacks what its source had not got from here then.
+            let ends = (remote_table(&view.public_id), view.is_creating.then(|| source_of(view)));
             open_places(&ids, ends, (&mut *rows, place * ids.len()), version)?;
             for table in tables.iter_mut() {
                 let settings = table.shared_settings();
@@ -214,6 +240,7 @@ fn take_status(table: &mut Table, view: &MemberView) {
             member.status = status_of(view);
         }
         member.is_made = true;
+        member.overrides = view.overrides.clone();
     }
 }
 
@@ -275,6 +302,9 @@ pub(crate) async fn remove_remote<S: Store>(
     public_id: &str,
 ) -> Result<(), Error> {
     let (now_ms, remote) = (engine.env().now_ms(), remote_table(public_id));
+    // One whose table is deleted has first sent all that was written there.
+    let known = table.remote.members.iter().find(|member| member.public_id == public_id);
+    let has_unsent = known.is_some_and(|member| member.is_made && member.status != MemberStatus::Deleting);
     let forget = |tables: &mut [Table], rows: &mut OtherRows| {
         for table in tables.iter_mut() {
             // Its own leaving needs the group until it has ended.
@@ -285,11 +315,15 @@ pub(crate) async fn remove_remote<S: Store>(
             }
         }
         close_places(&tables.iter().map(|table| table.id).collect::<Vec<_>>(), remote, rows);
+        if has_unsent {
+            note_left(tables, remote, rows);
+        }
         Ok(())
     };
     let ids = members_of(table);
     let (tables, ()) = engine.catalogue().change_all(&ids, &[], || Ok(()), forget).await?;
     engine.peering().forget(remote);
+    engine.verifications().note_loss(ids);
     for table in tables {
         engine.shipping().note(table.id);
     }

@@ -11,11 +11,14 @@ use keywright_semantics::error::ErrorKind;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::catalogue::Overrides;
+use crate::changes::replicated::Mark;
+use crate::state::verification::{Held, Sum};
 use crate::support::stamp::Stamp;
 use crate::support::version::Version;
 
 /// The version of the protocol that this release speaks.
-pub const PEER_PROTOCOL: u16 = 1;
+pub const PEER_PROTOCOL: u16 = 2;
 const MAGIC: &[u8; 4] = b"KWRP";
 const RELEASE: &str = env!("CARGO_PKG_VERSION");
 
@@ -37,8 +40,9 @@ pub(crate) struct Ends {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Joiner {
     pub ends: Ends,
-    /// The record of its source, whose settings it gets.
+    /// The record of its source, whose settings it gets but for these.
     pub source: Vec<u8>,
+    pub overrides: Overrides,
     /// All other members.
     pub members: Vec<MemberView>,
 }
@@ -61,8 +65,19 @@ pub(crate) struct MemberView {
     pub public_id: String,
     pub is_leaving: bool,
     pub is_creating: bool,
+    /// Whether it leaves with its data.
+    pub is_parting: bool,
     pub since_ms: u64,
     pub source: Option<String>,
+    /// What it sets differently.
+    pub overrides: Overrides,
+}
+
+impl MemberView {
+    /// Whether it is to remain in the group.
+    pub(crate) const fn stays(&self) -> bool {
+        !self.is_leaving && !self.is_parting
+    }
 }
 
 /// An item with its version, or a deletion.
@@ -88,7 +103,83 @@ pub(crate) struct Batch {
     pub begins_pass: bool,
     /// When the last of the changes was made, in milliseconds since 1970.
     pub made_ms: u64,
+    /// The last record of the sender's log that it has; `None` in a pass.
+    pub mark: Option<Mark>,
     pub rows: Vec<Row>,
+}
+
+/// How far two members have come with each other's changes, as the one that is asked has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Places {
+    /// How often the place of the asking member had moved with the last batch that came from it.
+    pub received: u64,
+    /// The last record of that batch.
+    pub mark: Option<Mark>,
+    /// How often the place of its own has moved.
+    pub sent: u64,
+    /// Whether it begins to send all rows.
+    pub begins: bool,
+}
+
+/// Consecutive keys of the sender's table, as a sum that the receiver compares with its own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Comparison {
+    pub ends: Ends,
+    /// Of the hashes of the run.
+    pub key: [u8; 32],
+    /// The keys after this one within the table.
+    pub after: Option<Vec<u8>>,
+    /// Up to this one; `None`: up to the end.
+    pub until: Option<Vec<u8>>,
+    pub sum: Sum,
+    /// Whether the sender's member is to rejoin: then it may be lost to the receiver's.
+    pub rejoins: bool,
+}
+
+/// A question what the receiver has of some keys, and what it has sent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Look {
+    pub ends: Ends,
+    /// Of the hashes of the run.
+    pub key: [u8; 32],
+    /// Keys within the table.
+    pub keys: Vec<Vec<u8>>,
+    /// The public ids of the members that are compared.
+    pub compared: Vec<String>,
+    /// Whether the sender's member is to rejoin: then it may be lost to the receiver's.
+    pub rejoins: bool,
+}
+
+/// What ends a difference at the receiver.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Repair {
+    /// It takes this row, if it has none that is as great.
+    Take(Row),
+    /// Its item of this key within the table gets a new version above these two, if it still has the first.
+    Raise { within: Vec<u8>, expected: Version, above: Version },
+}
+
+/// What scales the reads or writes of a table, or of an index.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ScalingRule {
+    pub index: Option<String>,
+    pub scales_writes: bool,
+    /// `None`: nothing does.
+    pub settings: Option<ScalingBounds>,
+}
+
+/// The bounds of a scaled capacity, and its policy.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ScalingBounds {
+    pub min: u64,
+    pub max: u64,
+    /// `None` for the name that the service gives.
+    pub policy_name: Option<String>,
+    /// The bits of the target, in percent.
+    pub target_bits: u64,
+    pub scale_in_cooldown_s: Option<u64>,
+    pub scale_out_cooldown_s: Option<u64>,
+    pub disable_scale_in: Option<bool>,
 }
 
 /// What one server asks another.
@@ -110,6 +201,14 @@ pub(crate) enum Message {
     Leave(Ends),
     /// The sender's member has left: the receiver has all that was written there.
     Gone(Ends),
+    /// The sender's member rejoins: it is sent everything.
+    Rejoin(Ends),
+    /// How far the two members have come with each other's changes. If one of them is found to have an older
+    /// state than the other has seen, the receiver sends all rows.
+    Places {
+        ends: Ends,
+        is_restored: bool,
+    },
     /// How far the receiver's members have sent what was written to them.
     Floor(Ends),
     /// Settings that all members share have changed: those of these names, to what the record has.
@@ -118,18 +217,58 @@ pub(crate) enum Message {
         names: Vec<String>,
         record: Vec<u8>,
     },
+    /// The receiver's member is to set this differently from its group, whose values the record has.
+    Override {
+        ends: Ends,
+        overrides: Overrides,
+        record: Vec<u8>,
+    },
+    /// What scales the receiver's member, which is changed so.
+    Scaling {
+        ends: Ends,
+        changes: Vec<ScalingRule>,
+    },
+    Compare(Comparison),
+    Look(Look),
+    /// The receiver's row of a key within the table.
+    Fetch {
+        ends: Ends,
+        within: Vec<u8>,
+    },
+    Repair {
+        ends: Ends,
+        repair: Repair,
+    },
+    /// Whether the receiver can have members of a table's group in these regions: of the sender's server, and
+    /// of third ones.
+    Knows {
+        name: String,
+        from_region: String,
+        to_region: String,
+        of_sender: Vec<String>,
+        of_others: Vec<String>,
+    },
 }
 
 impl Message {
     /// The table, the sender's region and the receiver's.
     pub(crate) fn about(&self) -> (&str, &str, &str) {
         match self {
-            Self::Check { name, from_region, to_region } => (name, from_region, to_region),
+            Self::Check { name, from_region, to_region }
+            | Self::Knows { name, from_region, to_region, .. } => (name, from_region, to_region),
             Self::Join(joiner) => joiner.ends.about(),
             Self::Batch(batch) => batch.ends.about(),
-            Self::State { ends, .. }
+            Self::Compare(Comparison { ends, .. })
+            | Self::Look(Look { ends, .. })
+            | Self::Fetch { ends, .. }
+            | Self::Repair { ends, .. }
+            | Self::Override { ends, .. }
+            | Self::Scaling { ends, .. }
+            | Self::State { ends, .. }
+            | Self::Places { ends, .. }
             | Self::Leave(ends)
             | Self::Gone(ends)
+            | Self::Rejoin(ends)
             | Self::Floor(ends)
             | Self::Settings { ends, .. } => ends.about(),
         }
@@ -182,10 +321,15 @@ pub(crate) enum Answer {
     Elsewhere {
         moves: u64,
     },
+    Places(Places),
     /// There is no such member.
     NoMember,
     /// Not yet: other work comes first.
     Later,
+    /// A simulation at the receiver lets nothing in.
+    Held,
+    /// The sender's member is lost to the receiver's: it has to rejoin.
+    Lost,
     Refused {
         kind: RefusalKind,
         text: String,
@@ -195,6 +339,30 @@ pub(crate) enum Answer {
     Floor {
         floor: Stamp,
         begun: Stamp,
+    },
+    /// The receiver has the same up to the key that was asked for.
+    Equal,
+    /// What the receiver has of each key up to this one; `None`: up to the one that was asked for.
+    Holds {
+        until: Option<Vec<u8>>,
+        held: Vec<(Vec<u8>, Held)>,
+    },
+    /// What was written below the first stamp was sent to those that are compared. Then the keys were read,
+    /// in the order of the question. Everything that was written before it is below the second stamp.
+    Looked {
+        floor: Stamp,
+        begun: Stamp,
+        held: Vec<Held>,
+    },
+    /// A row, if there is one that can be read.
+    Row(Option<Row>),
+    /// What scaled a member before the change.
+    Scaling(Vec<ScalingRule>),
+    /// The receiver takes nothing for a region: it has no `[[peer]]` for it, or one with another key than the
+    /// one that signed the message.
+    NoPeer {
+        region: String,
+        has_other_key: bool,
     },
 }
 
@@ -270,11 +438,11 @@ mod tests {
     #[test]
     fn of_another_version_both_are_named() {
         let mut frame = encode(&Answer::Done);
-        frame[5] = 2;
+        frame[5] = 7;
         let fault = decode::<Answer>(&frame).unwrap_err();
-        assert_eq!(fault, FrameFault::OtherVersion(2, RELEASE.to_owned()));
+        assert_eq!(fault, FrameFault::OtherVersion(7, RELEASE.to_owned()));
         let text = fault.text();
-        assert!(text.contains("version 2") && text.contains("version 1"), "{text}");
+        assert!(text.contains("version 7") && text.contains("version 2"), "{text}");
         frame[0] = b'X';
         assert_eq!(decode::<Answer>(&frame), Err(FrameFault::Malformed));
     }

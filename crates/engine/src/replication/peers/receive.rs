@@ -13,11 +13,14 @@ use super::message::{Answer, Batch, RefusalKind, Row};
 use super::received::{self, Received};
 use crate::bind::key::bind_item_key;
 use crate::catalogue::{Member, Table, remote_table};
+use crate::changes::replicated::Way;
 use crate::replication::apply::{Sent, conflict};
+use crate::replication::clocks;
 use crate::replication::pair::COMMIT_ITEMS_MAX;
 use crate::state::Engine;
 use crate::support::fault;
-use crate::support::layout::within_items;
+use crate::support::layout::{TableId, within_items};
+use crate::support::links::Route;
 use crate::support::stamp::Stamp;
 use crate::support::version::Version;
 use crate::write::change::{Incoming, Outcome};
@@ -37,6 +40,18 @@ pub(crate) async fn receive<S: Store>(
     batch: &Batch,
 ) -> Result<Answer, Error> {
     let remote = remote_table(&batch.ends.from);
+    let route = Route {
+        account: &table.account,
+        table: &table.name,
+        from: (&batch.ends.from_region, remote),
+        to: (&table.region, table.id),
+    };
+    if engine.links().is_cut(&route, engine.env().now_ms()) {
+        return Ok(Answer::Held);
+    }
+    if is_lost(engine, (table.id, remote)).await? {
+        return Ok(Answer::Lost);
+    }
     let (received, row) = received::read(engine, (table.id, remote)).await?;
     let follows = batch.moves == received.moves || Some(batch.moves) == received.moves.checked_add(1);
     if !follows && !batch.begins_pass {
@@ -46,7 +61,7 @@ pub(crate) async fn receive<S: Store>(
         let text = "a batch holds a row that is none of this table".to_owned();
         return Ok(Answer::Refused { kind: RefusalKind::Invalid, text });
     };
-    let next = Received { moves: batch.moves, writes: received.writes + 1 }.encode();
+    let next = Received { moves: batch.moves, writes: received.writes + 1, mark: batch.mark }.encode();
     let own = OwnRow::Progress(NewProgress {
         key: received::key(table.id, remote),
         before: row,
@@ -74,6 +89,16 @@ pub(crate) async fn receive<S: Store>(
     }
 }
 
+/// Whether a remote member is lost to a table here: both send each other nothing then.
+pub(crate) async fn is_lost<S: Store>(
+    engine: &Engine<S>,
+    (table, remote): (TableId, TableId),
+) -> Result<bool, Error> {
+    let view = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
+    let cursor = Way { sender: table, receiver: remote }.read(&view).await?;
+    Ok(cursor.is_some_and(|(cursor, _)| cursor.is_lost()))
+}
+
 /// Lists the conflicts that a batch has ended.
 fn note<S: Store>(engine: &Engine<S>, (table, batch): (&Table, &Batch), sent: &[Sent], outcomes: &[Outcome]) {
     assert_eq!(sent.len(), outcomes.len(), "each row has its outcome");
@@ -82,6 +107,7 @@ fn note<S: Store>(engine: &Engine<S>, (table, batch): (&Table, &Batch), sent: &[
     let found = sent.iter().zip(outcomes);
     let found = found.filter_map(|(sent, outcome)| conflict(regions, sent, outcome, now_ms)).collect();
     engine.shipping().note_conflicts(table.id, found);
+    clocks::note(engine, (regions.0, remote_table(&batch.ends.from)), table, sent.iter().map(Sent::versions));
 }
 
 /// The rows of a batch as writes of a table; `None` if one is not whole. Nothing that the sender says of keys
@@ -93,7 +119,8 @@ fn read(table: &Table, batch: &Batch) -> Option<Vec<Sent>> {
     batch.rows.iter().map(|row| read_row(table, row)).collect()
 }
 
-fn read_row(table: &Table, row: &Row) -> Option<Sent> {
+/// A row of a message as a write of a table; `None` if it is not whole.
+pub(in crate::replication) fn read_row(table: &Table, row: &Row) -> Option<Sent> {
     let image = EncodedItem::from_stored(Bytes::copy_from_slice(&row.image)).ok()?;
     image.validate().ok()?;
     if image.size_bytes() > ITEM_BYTES_MAX || !is_sound(&row.version) {
@@ -114,7 +141,7 @@ fn read_row(table: &Table, row: &Row) -> Option<Sent> {
 }
 
 /// Whether a version can be one of a change: later changes must be able to go above it.
-fn is_sound(version: &Version) -> bool {
+pub(in crate::replication) fn is_sound(version: &Version) -> bool {
     version.region.len() <= REGION_BYTES_MAX && is_possible(version.stamp)
 }
 
@@ -160,7 +187,7 @@ mod tests {
             to: String::new(),
         };
         let rows = vec![whole; COMMIT_ITEMS_MAX + 1];
-        let batch = Batch { ends, moves: 1, begins_pass: false, made_ms: 0, rows };
+        let batch = Batch { ends, moves: 1, begins_pass: false, made_ms: 0, mark: None, rows };
         assert!(read(&table, &batch).is_none(), "a commit of more rows than one has");
     }
 }

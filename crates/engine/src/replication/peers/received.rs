@@ -12,13 +12,15 @@ use keywright_semantics::error::Error;
 use keywright_store::{CommitError, Snapshot, Store, Transaction};
 use serde::{Deserialize, Serialize};
 
-use crate::changes::replicated::Way;
+use crate::changes::replicated::{Mark, Way};
 use crate::state::Engine;
 use crate::support::fault;
 use crate::support::layout::TableId;
 
 /// The first byte of a row: its format.
-const FORMAT: u8 = 1;
+const FORMAT: u8 = 2;
+/// The format of a row without a mark.
+const FORMAT_UNMARKED: u8 = 1;
 
 /// How far a member here has what a remote member sends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,6 +29,8 @@ pub(crate) struct Received {
     pub moves: u64,
     /// How often the row was written: no two values of it are equal.
     pub writes: u64,
+    /// The last record of the sender's log in the last batch; `None` if that was of a pass.
+    pub mark: Option<Mark>,
 }
 
 impl Received {
@@ -35,10 +39,13 @@ impl Received {
     }
 
     fn decode(row: &Bytes) -> Result<Self, Error> {
-        match row.split_first() {
-            Some((&FORMAT, row)) => postcard::from_bytes(row).map_err(|_fault| fault::internal()),
-            _ => Err(fault::internal()),
-        }
+        let read = match row.split_first() {
+            Some((&FORMAT, row)) => postcard::from_bytes(row),
+            Some((&FORMAT_UNMARKED, row)) => postcard::from_bytes::<(u64, u64)>(row)
+                .map(|(moves, writes)| Self { moves, writes, mark: None }),
+            _ => return Err(fault::internal()),
+        };
+        read.map_err(|_fault| fault::internal())
     }
 }
 
@@ -73,5 +80,23 @@ pub(super) async fn read<S: Store>(
         // The sender repeats what it sent.
         Err(CommitError::Conflict | CommitError::Unknown | CommitError::TooLarge) => Err(fault::internal()),
         Err(CommitError::Failed(error)) => Err(fault::storage(&error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalogue::RecordPlace;
+    use crate::support::stamp::Stamp;
+
+    #[test]
+    fn a_row_is_read_as_it_was_written_also_one_without_a_mark() {
+        let place = RecordPlace { version: 9, index: 1 };
+        let mark = Some(Mark { place, at: Stamp::first_of(3) });
+        let received = Received { moves: 7, writes: 300, mark };
+        assert_eq!(Received::decode(&received.encode()).expect("it is whole"), received);
+        let unmarked = postcard::to_extend(&(7_u64, 300_u64), vec![FORMAT_UNMARKED]).expect("numbers");
+        let unmarked = Received::decode(&Bytes::from(unmarked)).expect("it is whole");
+        assert_eq!(unmarked, Received { mark: None, ..received });
     }
 }

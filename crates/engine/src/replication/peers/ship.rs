@@ -1,4 +1,5 @@
-//! Sending a table's changes to a remote member, a bounded batch in each call.
+//! Sending a table's changes to a remote member, a bounded batch in each call. A simulation may hold
+//! changes back.
 //!
 //! The receiver commits a batch together with its own place; the place here moves after the answer. A kill on
 //! either side repeats a batch at most, which changes nothing there.
@@ -14,16 +15,18 @@ use keywright_store::{CommitError, Store, Transaction};
 use super::Unsent;
 use super::ask::{ask, ends, refused};
 use super::message::{Answer, Batch, Message, Row};
+use super::places;
 use crate::catalogue::{RemoteMember, Shard, Table};
 use crate::changes::place_of;
-use crate::changes::replicated::{Cursor, Owed, Pass, Way};
+use crate::changes::replicated::{Cursor, Mark, Owed, Pass, Way};
 use crate::replication::apply::Sent;
-use crate::replication::backlog::begin_anew;
+use crate::replication::backlog::{begin_anew, begin_anew_above};
 use crate::replication::pair::COMMIT_ITEMS_MAX;
 use crate::replication::pass;
 use crate::replication::send::{Changes, READ_ENTRIES_MAX, owe, read_rows};
 use crate::state::{Engine, ShippingFigures};
 use crate::support::fault;
+use crate::support::links::{Arrival, Due, Plan, Route};
 use crate::support::version::Version;
 
 /// Bytes of the items of one batch; the last may go beyond.
@@ -31,11 +34,16 @@ const BATCH_BYTES_MAX: usize = 1024 * 1024;
 /// Items that are read at once: with the largest items, several megabytes.
 const READ_ITEMS_MAX: usize = 16;
 
+/// The time until a batch is sent again that the receiver's simulation does not let in.
+const HELD_MS: u64 = 250;
+
 /// How a call ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shipped {
     /// More may follow at once.
     More,
+    /// A simulation holds the rest back until this time, or until it changes.
+    Held(Option<u64>),
     /// The remote member has everything.
     All,
 }
@@ -46,6 +54,17 @@ struct Piece {
     next: Cursor,
     begins_pass: bool,
     made_ms: u64,
+    /// The last record of the log that it has.
+    mark: Option<Mark>,
+    /// The changes of the log that it has.
+    arrival: Option<(Changes, Arrival)>,
+}
+
+/// What a call does next.
+enum Next {
+    Send(Box<Piece>),
+    Held(Option<u64>),
+    Nothing,
 }
 
 /// A table, and the remote member that is sent its changes.
@@ -73,17 +92,28 @@ pub(super) async fn ship<S: Store>(
     if cursor.is_lost() {
         return Ok(Shipped::All);
     }
+    if !engine.peering().contact(shipping.way().tables()).is_compared && !shipping.is_cut() {
+        drop(view);
+        return match places::compare(engine, (table, member, shard), (&cursor, &row)).await? {
+            places::Compared::Lost => shipping.lose().await,
+            places::Compared::Fits => Ok(Shipped::More),
+        };
+    }
     let piece = match &cursor.pass {
+        Some(Pass::Items { .. } | Pass::Deleted { .. }) if shipping.is_cut() => {
+            return Ok(Shipped::Held(None));
+        }
         Some(pass @ (Pass::Items { .. } | Pass::Deleted { .. })) => {
             let (sent, next) = pass::next(table.id, &view, Some(pass)).await?;
-            let begins_pass = *pass == Pass::Items { after: None };
+            let begins_pass = cursor.begins();
             let next = Cursor { pass: Some(next), moves: cursor.moves + 1, ..cursor.clone() };
-            Piece { sent, next, begins_pass, made_ms: 0 }
+            Piece { sent, next, begins_pass, made_ms: 0, mark: None, arrival: None }
         }
         Some(Pass::Drain) | None => match shipping.logged(shard, &view, &cursor).await? {
-            Some(piece) => piece,
-            None if cursor.pass.is_none() => return Ok(Shipped::All),
-            None => {
+            Next::Send(piece) => *piece,
+            Next::Held(at_ms) => return Ok(Shipped::Held(at_ms)),
+            Next::Nothing if cursor.pass.is_none() => return Ok(Shipped::All),
+            Next::Nothing => {
                 let next = Cursor { pass: None, owed: None, ..cursor };
                 shipping.advance(&row, &next).await?;
                 return Ok(Shipped::More);
@@ -99,21 +129,45 @@ impl<S: Store> Shipping<'_, S> {
         Way { sender: self.table.id, receiver: self.member.table() }
     }
 
-    /// The next changes of the log, as many as one batch holds; `None` if there are none.
-    async fn logged(
+    fn route(&self) -> Route<'_> {
+        let Table { account, name, region, id, .. } = &**self.table;
+        Route { account, table: name, from: (region, *id), to: (&self.member.region, self.member.table()) }
+    }
+
+    fn is_cut(&self) -> bool {
+        self.engine.links().is_cut(&self.route(), self.engine.env().now_ms())
+    }
+
+    /// The next changes of the log that arrive, as many as one batch holds.
+    async fn logged(&self, shard: &Shard, view: &S::Snapshot, cursor: &Cursor) -> Result<Next, Error> {
+        // While nothing can be sent, it is enough to know whether something waits.
+        let most = if self.is_cut() { 1 } else { READ_ENTRIES_MAX };
+        let changes = Changes::read((self.table.id, shard), view, cursor, most).await?;
+        if changes.records.is_empty() {
+            return Ok(Next::Nothing);
+        }
+        let now_ms = self.engine.env().now_ms();
+        let Plan { arrivals, rest } = self.engine.links().plan(&self.route(), &changes.on_way(), now_ms);
+        match arrivals.into_iter().next() {
+            Some(arrival) => Ok(Next::Send(Box::new(self.piece((changes, arrival), view, cursor).await?))),
+            None => Ok(Next::Held(match rest {
+                Some(Due::At(at_ms)) => Some(at_ms),
+                Some(Due::Held) | None => None,
+            })),
+        }
+    }
+
+    /// The batch of an arrival, or of its beginning: as many items as one message holds.
+    async fn piece(
         &self,
-        shard: &Shard,
+        (changes, arrival): (Changes, Arrival),
         view: &S::Snapshot,
         cursor: &Cursor,
-    ) -> Result<Option<Piece>, Error> {
-        let changes = Changes::read((self.table.id, shard), view, cursor, READ_ENTRIES_MAX).await?;
-        if changes.records.is_empty() {
-            return Ok(None);
-        }
+    ) -> Result<Piece, Error> {
         // Each item once, in the order of its first change, with the version that this change replaced.
         let mut order: Vec<(Bytes, Version)> = Vec::new();
         let mut known = BTreeSet::new();
-        for (_, record) in &changes.records {
+        for (_, record) in arrival.entries.iter().filter_map(|entry| changes.records.get(*entry)) {
             if order.len() < COMMIT_ITEMS_MAX && known.insert(record.within.clone()) {
                 order.push((record.within.clone(), record.before.clone()));
             }
@@ -129,34 +183,48 @@ impl<S: Store> Shipping<'_, S> {
             bytes += rows.iter().map(size).sum::<usize>();
             sent.extend(rows);
         }
-        let passed =
-            changes.records.iter().take_while(|(_, record)| covered.contains(&record.within)).count();
-        assert!(passed > 0, "a batch has the first change that waits");
         assert!(sent.len() <= COMMIT_ITEMS_MAX, "a batch fits into a commit of the receiver");
+        let is_covered = |entry: &usize| {
+            changes.records.get(*entry).is_some_and(|(_, record)| covered.contains(&record.within))
+        };
+        let (taken, left): (Vec<usize>, Vec<usize>) = arrival.entries.iter().copied().partition(is_covered);
+        assert!(!taken.is_empty(), "a batch has a change that waits");
+        let passed = left.iter().copied().min().map_or(arrival.passed, |first| first.min(arrival.passed));
+        let arrival = Arrival { entries: taken, passed };
         let last = passed.checked_sub(1).and_then(|last| changes.records.get(last));
-        let made = changes.records.iter().take(passed).map(|(_, record)| record.at.ms()).max();
+        let made =
+            arrival.entries.iter().filter_map(|entry| Some(changes.records.get(*entry)?.1.at.ms())).max();
         let mut next = Cursor { moves: cursor.moves + 1, ..cursor.clone() };
         next.last = last.map(|(position, _)| place_of(*position)).or(cursor.last);
         if changes.is_whole && passed == changes.records.len() {
             (next.pass, next.owed) = (None, None);
         }
-        Ok(Some(Piece { sent, next, begins_pass: false, made_ms: made.unwrap_or(0) }))
+        let made_ms = made.unwrap_or(0);
+        let last = arrival.entries.iter().max().and_then(|last| changes.records.get(*last));
+        let mark = last.map(|(position, record)| Mark { place: place_of(*position), at: record.at });
+        Ok(Piece { sent, next, begins_pass: false, made_ms, mark, arrival: Some((changes, arrival)) })
     }
 
     /// Sends a batch, and moves the place behind it once the receiver has it.
     async fn deliver(&self, piece: Piece, (cursor, row): (&Cursor, &Bytes)) -> Result<Shipped, Unsent> {
         let Self { engine, table, member } = self;
-        let Piece { sent, mut next, begins_pass, made_ms } = piece;
+        let Piece { sent, mut next, begins_pass, made_ms, mark, arrival } = piece;
+        let arrived = || {
+            if let Some((changes, arrival)) = &arrival {
+                engine.links().arrived(&self.route(), &changes.on_way(), arrival, 0);
+            }
+        };
         assert_eq!(next.moves, cursor.moves + 1, "the receiver counts the moves");
         if sent.is_empty() && !begins_pass {
             // The receiver wrote all of it itself: its place stays.
             next.moves = cursor.moves;
             self.advance(row, &next).await?;
+            arrived();
             return Ok(Shipped::More);
         }
         let rows = sent.iter().map(row_of).collect::<Result<Vec<Row>, Error>>()?;
         let ends = ends(table, member)?;
-        let batch = Batch { ends, moves: next.moves, begins_pass, made_ms, rows };
+        let batch = Batch { ends, moves: next.moves, begins_pass, made_ms, mark, rows };
         match ask(*engine, &member.region, &Message::Batch(batch)).await? {
             Answer::Taken => {
                 #[cfg(test)]
@@ -164,14 +232,17 @@ impl<S: Store> Shipping<'_, S> {
                     return Err(fault::internal().into());
                 }
                 self.advance(row, &next).await?;
+                arrived();
                 self.note(&sent, made_ms);
                 Ok(Shipped::More)
             }
+            Answer::Lost => self.lose().await,
+            Answer::Held => Ok(Shipped::Held(Some(self.engine.env().now_ms().saturating_add(HELD_MS)))),
             Answer::Elsewhere { moves } => {
                 self.begin_anew(row, moves).await?;
                 Ok(Shipped::More)
             }
-            other => Err(refused(other)),
+            other => Err(refused(&member.region, other)),
         }
     }
 
@@ -182,11 +253,20 @@ impl<S: Store> Shipping<'_, S> {
         let found = self.way().read(&view).await?;
         drop(view);
         // Another process may have moved the place meanwhile.
-        let Some((cursor, _)) = found.filter(|(_, found)| found == row) else { return Ok(()) };
-        let next = Cursor { moves: cursor.moves.max(moves), ..cursor };
-        self.advance(row, &Cursor { owed: None, ..next }).await?;
+        if found.is_none_or(|(_, found)| found != *row) {
+            return Ok(());
+        }
+        let owed = Owed::Restored { at_ms: self.engine.env().now_ms() };
+        begin_anew_above(self.engine, self.way(), (owed, moves)).await?.done()
+    }
+
+    /// The receiver has lost this member.
+    async fn lose(&self) -> Result<Shipped, Unsent> {
         let at_ms = self.engine.env().now_ms();
-        begin_anew(self.engine, self.way(), Owed::Restored { at_ms }).await
+        begin_anew(self.engine, self.way(), Owed::Lost { at_ms }).await?.done()?;
+        self.engine.verifications().note_loss([self.table.id]);
+        self.engine.shipping().note(self.table.id);
+        Ok(Shipped::More)
     }
 
     /// Moves the place, unless another process has.
@@ -228,7 +308,8 @@ fn size(sent: &Sent) -> usize {
     sent.incoming.item.as_ref().map_or(0, EncodedItem::size_bytes)
 }
 
-fn row_of(sent: &Sent) -> Result<Row, Error> {
+/// A row as messages have it.
+pub(in crate::replication) fn row_of(sent: &Sent) -> Result<Row, Error> {
     let image = sent.image().ok_or_else(fault::internal)?;
     Ok(Row {
         version: sent.incoming.version.clone(),

@@ -4,16 +4,21 @@
 
 use std::sync::Arc;
 
+use keywright_semantics::messages::global as messages;
 use keywright_store::Store;
 
 use super::ask::{Unsent, ask, ends, refused};
-use super::membership::{agree, all_members, change_remote, hash_of, remove_remote, state_of};
-use super::message::{Answer, Joiner, Message, RefusalKind};
+use super::membership::{
+    agree, all_members, change_remote, hash_of, remove_remote, state_of, with_values_of_group,
+};
+use super::message::{Answer, Joiner, Look, Message, RefusalKind};
 use super::ship::{Shipped, ship};
-use crate::catalogue::{MemberStatus, RemoteMember, Replication, Table, TableStatus, stored_settings};
-use crate::replication::unsent::has_unsent;
+use crate::catalogue::{
+    Member, MemberStatus, RemoteMember, Replication, Table, TableStatus, stored_settings,
+};
+use crate::replication::unsent::{has_sent_all, has_unsent};
 use crate::state::Engine;
-use crate::state::peering::PeerFloor;
+use crate::state::peering::{Contact, Faults, Parting, PeerFloor};
 use crate::support::layout::TableId;
 use crate::support::wake::NextWake;
 
@@ -21,6 +26,8 @@ use crate::support::wake::NextWake;
 const LOOK_MS: u64 = 1_000;
 /// Batches that one look sends to one member, so that other tables have their turn.
 const BATCHES_MAX: u32 = 8;
+/// The time between two looks at a table that leaves with its data.
+const PARTING_MS: u64 = 100;
 /// The time between two questions how far a server's members have sent their changes.
 const FLOOR_MS: u64 = 5 * 60_000;
 
@@ -48,7 +55,8 @@ impl PeerLane {
     /// All tables.
     pub const ALL: Self = Self { number: 0, count: 1 };
 
-    fn has(self, table: TableId) -> bool {
+    /// Whether a table is in this part.
+    pub(crate) fn has(self, table: TableId) -> bool {
         assert!(self.number < self.count, "a lane is one of those that there are");
         table.0 % self.count == self.number
     }
@@ -88,9 +96,6 @@ pub(crate) async fn step<S: Store>(
                 let next_ms = next.at_ms.unwrap_or(u64::MAX).min(now_ms.saturating_add(LOOK_MS));
                 engine.peering().change(way, |contact| contact.looked = (noted, next_ms));
                 wake = wake.earlier(at(next_ms));
-                if engine.peering().region_answered(region) {
-                    notices.push(notice(None, None));
-                }
             }
             Err(Unsent::Silent(fault)) => {
                 if engine.peering().region_failed(region, &fault.0, now_ms) {
@@ -98,7 +103,20 @@ pub(crate) async fn step<S: Store>(
                 }
                 return (at(engine.peering().region_retry_ms(region)), notices);
             }
-            Err(Unsent::Refused(text)) => {
+            Err(unsent @ (Unsent::NoMember | Unsent::NoPeer(_))) if is_over(&table, &unsent) => {
+                let end = |contact: &mut Contact| (contact.knows_of_end, contact.is_unknown) = (true, true);
+                engine.peering().change(way, end);
+                engine.shipping().note(table.id);
+            }
+            Err(unsent @ (Unsent::Refused(_) | Unsent::NoMember | Unsent::NoPeer(_))) => {
+                let text = unsent.text().to_owned();
+                if let Some(speaker) = speaker(engine, &table).filter(|_| matches!(unsent, Unsent::NoMember))
+                {
+                    // It has an older state than the one that it was told of: it hears of it again.
+                    let way = (speaker, member.table());
+                    engine.peering().change(way, |contact| contact.told = None);
+                    engine.shipping().note(speaker);
+                }
                 if engine.peering().failed(way, &text, now_ms) {
                     notices.push(notice(Some(text), Some(&table.name)));
                 }
@@ -109,8 +127,18 @@ pub(crate) async fn step<S: Store>(
                 wake = wake.earlier(at(engine.peering().retry_ms(way)));
             }
         }
+        if engine.peering().region_answered(region) {
+            notices.push(notice(None, None));
+        }
     }
     (wake, notices)
+}
+
+/// Whether a table that leaves is none to the server of a member: it cannot be told of the end, and need not
+/// be. Without a `[[peer]]` there it may still be listed; other members here then have its writes.
+fn is_over(table: &Table, unsent: &Unsent) -> bool {
+    let has_others = || table.replicas().any(Member::receives);
+    table.is_leaving() && (matches!(unsent, Unsent::NoMember) || has_others())
 }
 
 /// When a member is looked at: at once if something was noted since the last look, unless it was refused.
@@ -137,29 +165,30 @@ async fn look<S: Store>(
         };
     }
     tell(engine, table, member).await?;
-    if table.is_leaving() && engine.peering().contact((table.id, member.table())).knows_of_end {
+    let has_end = table.is_leaving() || table.is_disassociating();
+    if has_end && engine.peering().contact((table.id, member.table())).knows_of_end {
         return Ok(NextWake::default());
     }
     if member.status == MemberStatus::Creating && is_source && !are_others_told(engine, table, member) {
         return Ok(NextWake::default());
     }
-    let mut shipped = Shipped::All;
-    if member.receives() {
-        for _ in 0..BATCHES_MAX {
-            shipped = ship(engine, table, member).await?;
-            if shipped == Shipped::All {
-                break;
-            }
-        }
+    if table.is_disassociating() {
+        return part(engine, table, member, now_ms).await;
     }
-    if shipped == Shipped::More {
-        return Ok(now);
-    }
+    let shipped = ship_some(engine, table, member).await?;
+    let held = match shipped {
+        Shipped::More => return Ok(now),
+        Shipped::Held(at_ms) => Some(NextWake { at_ms }),
+        Shipped::All => None,
+    };
     // The other server forgets it for all of its members, so all of them have its writes by then.
     if table.is_leaving() && now_ms >= table.status_until_ms && !has_unsent(engine, table).await? {
         say_gone(engine, table, member).await?;
     }
     if is_source && member.status == MemberStatus::Creating {
+        if let Some(wake) = held {
+            return Ok(wake);
+        }
         if now_ms < member.until_ms {
             return Ok(NextWake { at_ms: Some(member.until_ms) });
         }
@@ -169,14 +198,15 @@ async fn look<S: Store>(
     }
     share_settings(engine, table, member).await?;
     ask_floor(engine, table, member, now_ms).await?;
-    Ok(NextWake::default())
+    Ok(held.unwrap_or_default())
 }
 
 /// Has the table of a new member made by its server. If the server refuses, there is no such member.
 async fn make<S: Store>(engine: &Engine<S>, table: &Arc<Table>, member: &RemoteMember) -> Result<(), Unsent> {
     let mut members = all_members(engine, table);
     members.retain(|view| view.public_id != member.public_id);
-    let joiner = Joiner { ends: ends(table, member)?, source: stored_settings(table), members };
+    let source = stored_settings(&with_values_of_group(engine, table));
+    let joiner = Joiner { ends: ends(table, member)?, source, overrides: member.overrides.clone(), members };
     match ask(engine, &member.region, &Message::Join(Box::new(joiner))).await? {
         Answer::Done => {
             let made = |member: &mut RemoteMember| member.is_made = true;
@@ -187,7 +217,7 @@ async fn make<S: Store>(engine: &Engine<S>, table: &Arc<Table>, member: &RemoteM
             remove_remote(engine, table, &member.public_id).await?;
             Err(Unsent::Refused(text))
         }
-        other => Err(refused(other)),
+        other => Err(refused(&member.region, other)),
     }
 }
 
@@ -199,24 +229,97 @@ async fn tell<S: Store>(engine: &Engine<S>, table: &Table, member: &RemoteMember
     }
     let state = state_of(engine, table);
     let hash = hash_of(&state);
-    if engine.peering().contact(way).told == Some(hash) {
+    let now_ms = engine.env().now_ms();
+    if engine.peering().contact(way).told == Some(hash) || now_ms < engine.peering().telling_ms(way) {
         return Ok(());
     }
     match ask(engine, &member.region, &Message::State { ends: ends(table, member)?, state }).await? {
         Answer::Done => {
-            engine.peering().change(way, |contact| contact.told = Some(hash));
+            engine.peering().change(way, |contact| {
+                (contact.told, contact.telling) = (Some(hash), Faults::default());
+            });
             // Newcomers that have waited for it are filled.
             table.replication.iter().flat_map(Replication::tables).for_each(|id| engine.shipping().note(id));
             Ok(())
         }
+        // It has taken the rest. Changes go on, and it hears of the group again until it knows all members.
+        Answer::NoPeer { region, has_other_key } if region != table.region => {
+            let text = messages::no_peer_there(&member.region, &region, has_other_key);
+            engine.peering().telling_failed(way, &text, now_ms);
+            Ok(())
+        }
         // It was told of the end before this process began, or its answer was lost.
-        Answer::NoMember if table.is_leaving() => {
+        Answer::NoMember if table.is_leaving() || table.is_disassociating() => {
             engine.peering().change(way, |contact| contact.knows_of_end = true);
             engine.shipping().note(table.id);
             Ok(())
         }
-        other => Err(refused(other)),
+        other => Err(refused(&member.region, other)),
     }
+}
+
+/// Does what is due for a table that leaves with its data: it gets what was written there before, and the
+/// member gets what was written here; then its server forgets the table.
+async fn part<S: Store>(
+    engine: &Engine<S>,
+    table: &Arc<Table>,
+    member: &RemoteMember,
+    now_ms: u64,
+) -> Result<NextWake, Unsent> {
+    let way = (table.id, member.table());
+    let soon = NextWake { at_ms: Some(now_ms.saturating_add(PARTING_MS)) };
+    let settled_ms = table.as_member().map_or(0, |own| own.until_ms);
+    if now_ms < settled_ms {
+        return Ok(NextWake { at_ms: Some(settled_ms) });
+    }
+    let look = Look {
+        ends: ends(table, member)?,
+        key: [0; 32],
+        keys: Vec::new(),
+        compared: vec![table.public_id.clone()],
+        rejoins: true,
+    };
+    let (floor, begun) = match ask(engine, &member.region, &Message::Look(look)).await? {
+        Answer::Looked { floor, begun, .. } => (floor, begun),
+        // It has forgotten the table, and the answer was lost.
+        Answer::NoMember => {
+            let end = |contact: &mut Contact| (contact.knows_of_end, contact.is_unknown) = (true, true);
+            engine.peering().change(way, end);
+            engine.shipping().note(table.id);
+            return Ok(NextWake::default());
+        }
+        other => return Err(refused(&member.region, other)),
+    };
+    let parting = match engine.peering().contact(way).parting {
+        Parting::Waits(mark) if mark >= floor => Parting::Waits(mark),
+        Parting::Waits(_) | Parting::Over => Parting::Over,
+        Parting::Unasked => Parting::Waits(begun),
+    };
+    engine.peering().change(way, |contact| contact.parting = parting);
+    ship_some(engine, table, member).await?;
+    if parting != Parting::Over || !has_sent_all(engine, table).await? {
+        return Ok(soon);
+    }
+    say_gone(engine, table, member).await?;
+    Ok(NextWake::default())
+}
+
+/// Sends some batches to a member.
+async fn ship_some<S: Store>(
+    engine: &Engine<S>,
+    table: &Arc<Table>,
+    member: &RemoteMember,
+) -> Result<Shipped, Unsent> {
+    let mut shipped = Shipped::All;
+    if member.receives() {
+        for _ in 0..BATCHES_MAX {
+            shipped = ship(engine, table, member).await?;
+            if shipped != Shipped::More {
+                break;
+            }
+        }
+    }
+    Ok(shipped)
 }
 
 /// Says that a table here has left, once the member has all that was written to it.
@@ -231,7 +334,7 @@ async fn say_gone<S: Store>(engine: &Engine<S>, table: &Table, member: &RemoteMe
             engine.shipping().note(table.id);
             Ok(())
         }
-        other => Err(refused(other)),
+        other => Err(refused(&member.region, other)),
     }
 }
 
@@ -251,7 +354,7 @@ async fn share_settings<S: Store>(
         Answer::Done => Ok(agree(engine, table, (&member.region, &table.shared_settings())).await?),
         // With an index that is being made there, or a limit: it is asked again with the next look.
         Answer::Later | Answer::Refused { .. } => Ok(()),
-        other => Err(refused(other)),
+        other => Err(refused(&member.region, other)),
     }
 }
 
@@ -274,7 +377,7 @@ async fn ask_floor<S: Store>(
             engine.peering().change(way, |contact| contact.floor = Some(floor));
             Ok(())
         }
-        other => Err(refused(other)),
+        other => Err(refused(&member.region, other)),
     }
 }
 

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use keywright_semantics::error::Error;
 use keywright_store::{Entry, KeyRange, Snapshot};
 
-use crate::state::verification::{Digest, Held};
+use crate::state::verification::{Digest, Held, Sum};
 use crate::support::fault;
 use crate::support::layout::{self, Space, TableId, within_items};
 use crate::support::rows::{Budget, Pages};
@@ -36,15 +36,6 @@ pub(super) struct Part {
     pub rows: BTreeMap<Bytes, Rows>,
     /// It has all keys up to this one; `None`: up to the end.
     pub until: Option<Bytes>,
-}
-
-/// The sum of a part. Invariant: parts with the same rows have the same sum, in any order of reading;
-/// others have another one, but for a chance of one in 2^128.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Sum {
-    pub digest: Digest,
-    pub items: u64,
-    pub deleted: u64,
 }
 
 /// Reads the keys after one, up to another: all of them, or as many as a part may have.
@@ -121,9 +112,9 @@ impl Part {
         sum
     }
 
-    /// What there is of a key.
-    pub(super) fn held(&self, key: &SumKey, within: &Bytes) -> Held {
-        self.rows.get(within).map_or(Held::Nothing, |rows| rows.held(key))
+    /// What there is of each key.
+    pub(super) fn all_held(&self, key: &SumKey) -> BTreeMap<Bytes, Held> {
+        self.rows.iter().map(|(within, rows)| (within.clone(), rows.held(key))).collect()
     }
 }
 

@@ -63,6 +63,9 @@ fn source_of<S: Store>(
             return refused(messages::unknown_region(region));
         }
     }
+    if engine.peers().owns(&request.source.region) {
+        return refused(messages::source_on_another_server(&request.source.region));
+    }
     let place = place_of(&request.source.account, &request.source.region);
     let found = engine.catalogue().find(&place, &request.name).filter(|table| table.filling.is_none());
     let source = found.ok_or_else(|| {

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use bytes::Bytes;
 use keywright_semantics::error::Error;
 use keywright_semantics::messages::{global as messages, table as table_messages};
-use keywright_semantics::request::ReplicaSettings;
+use keywright_semantics::request::{ReplicaIndexSettings, ReplicaSettings};
 use keywright_store::Store;
 
-use super::join::NewReplica;
+use super::join::{NewReplica, check_account_of};
+use super::settings::check_units_of;
 use crate::catalogue::{
     Member, MemberStatus, NewName, OtherRows, Overrides, RECOVERY_PERIOD_DAYS, Replication, Table,
     TableStatus, read_settings, remote_table,
@@ -60,18 +61,20 @@ pub(crate) async fn join<S: Store>(
         return Err(Error::validation(messages::unknown_peer(&unknown.region)));
     }
     let moment = streams::Moment::now(engine).await?;
-    let settings = ReplicaSettings { region: to_region.clone(), ..ReplicaSettings::default() };
+    let settings = settings_of(to_region, &joiner.overrides);
+    check_units_of(&target, &settings)?;
+    check_account_of(engine, &target, &source)?;
     let new = NewReplica {
         target: &target,
         settings: &settings,
-        key_arn: None,
+        key_arn: joiner.overrides.key_arn.clone(),
         public_id: to,
         now_ms: moment.now_ms(),
     };
     let ids: Vec<TableId> = here.iter().map(|table| table.id).collect();
     let places = rows_to_read(&ids, remote_table(from));
     let build = |id: TableId, members: &mut [Table], rows: &mut OtherRows| {
-        let (mut table, _) = new.table(std::slice::from_ref(&source), id)?;
+        let (mut table, overrides) = new.table(std::slice::from_ref(&source), id)?;
         let is_taken = |label: &str| engine.catalogue().has_stream(&target, name, label);
         if let Some(stream) = source.live_stream() {
             streams::enable(&mut table, is_taken, stream.terms.view, moment);
@@ -80,7 +83,7 @@ pub(crate) async fn join<S: Store>(
             let begun = engine.stamps().beginning(moment.now_ms());
             table.history.enable_recovery(moment.now_ms(), RECOVERY_PERIOD_DAYS, begun);
         }
-        let own = own_member(&table, remote_table(from), moment);
+        let own = Member { overrides, ..own_member(&table, remote_table(from), moment) };
         let mut all = Replication { group: group.clone(), members: Vec::new() };
         if let Some(first) = members.first() {
             all = first.replication.clone().ok_or_else(fault::internal)?;
@@ -108,6 +111,23 @@ pub(crate) async fn join<S: Store>(
         engine.shipping().note(id);
     }
     Ok(())
+}
+
+/// The settings that overrides were made from.
+fn settings_of(region: &str, overrides: &Overrides) -> ReplicaSettings {
+    let indexes = overrides.indexes.iter().map(|(name, own)| ReplicaIndexSettings {
+        name: name.clone(),
+        read_units: own.read_units,
+        read_units_max: own.read_units_max,
+    });
+    ReplicaSettings {
+        region: region.to_owned(),
+        key_id: None,
+        read_units: overrides.read_units,
+        read_units_max: overrides.read_units_max,
+        class: overrides.class.map(|own| own.class),
+        indexes: indexes.collect(),
+    }
 }
 
 /// The members of a joiner's group that are on this server.

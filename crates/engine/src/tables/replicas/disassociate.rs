@@ -28,9 +28,6 @@ pub(super) async fn begin<S: Store>(
         return Err(Error::validation(messages::disassociated_elsewhere(region, &found.region)));
     }
     member_in(found, region)?;
-    if let Some(member) = found.remote.members.first() {
-        return Err(Error::validation(messages::disassociated_from_server(&found.name, &member.region)));
-    }
     if found.is_joining() {
         return Err(Error::validation(messages::being_added(&found.name, &found.region)));
     }

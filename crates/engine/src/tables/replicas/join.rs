@@ -11,12 +11,12 @@ use keywright_semantics::response::{TableDescription, TableStatus as TableStatus
 use keywright_semantics::schema::{BillingMode, IndexKind, StreamView};
 use keywright_store::Store;
 
-use super::overrides::Values;
 use super::settings::{asked_overrides, check_units_of};
+use super::there::check_known;
 use super::{ScaledWrites, check_region};
 use crate::catalogue::{
     EncryptionState, IndexStatus, MemberStatus, NewName, OtherRows, Overrides, Policies,
-    RECOVERY_PERIOD_DAYS, Table, TableStatus, owner,
+    RECOVERY_PERIOD_DAYS, Table, TableStatus, Values, owner,
 };
 use crate::replication::{Joining, join, members_of, rows_to_read};
 use crate::state::Engine;
@@ -38,6 +38,7 @@ pub(super) async fn create<S: Store>(
     let target = target_of(engine, source, settings)?;
     check_addable(engine, source, scaled)?;
     let key_arn = key_of(&target, source, settings)?;
+    check_known(engine, source, &settings.region).await?;
     let adding = Adding { target: &target, settings, key_arn, scaled, own: OwnSettings::default() };
     let table = add(engine, source, adding).await?;
     let now = engine.catalogue().newest(source);
@@ -158,7 +159,9 @@ fn target_of<S: Store>(
     if let Some(refusal) = engine.catalogue().refused(&target, &source.name) {
         return Err(refusal);
     }
-    if member.is_some() || engine.catalogue().find(&target, &source.name).is_some() {
+    // Also one of a server that the settings do not name any more.
+    let is_remote = source.remote_in(region).is_some();
+    if is_remote || member.is_some() || engine.catalogue().find(&target, &source.name).is_some() {
         return Err(Error::validation(messages::replica_exists(&source.name)));
     }
     Ok(target)
@@ -291,7 +294,11 @@ pub(super) fn check_key_settled(source: &Table, now_ms: u64) -> Result<(), Error
 }
 
 /// The key of the account's that encrypts the replica. Tables of one group all have one, or none has.
-fn key_of(target: &Namespace, source: &Table, settings: &ReplicaSettings) -> Result<Option<String>, Error> {
+pub(super) fn key_of(
+    target: &Namespace,
+    source: &Table,
+    settings: &ReplicaSettings,
+) -> Result<Option<String>, Error> {
     let is_managed = is_managed_key;
     match (&source.encryption, &settings.key_id) {
         (None, None) => Ok(None),

@@ -1,18 +1,18 @@
 //! UpdateTable's changes of a table's replicas, and what replicas set differently.
 //!
-//! `remote` has members on other servers, `admit` what such a server asks for. It does not know how items
-//! reach a replica: `replication`.
+//! `remote` has members on other servers, `there` asks them, `admit` has what such a server asks for. It does
+//! not know how items reach a replica: `replication`.
 
 mod accounts;
 pub(crate) mod admit;
 mod disassociate;
 mod join;
 mod leave;
-mod overrides;
 mod remote;
 mod settings;
 mod strong;
 pub(crate) mod take_settings;
+mod there;
 
 use std::collections::BTreeSet;
 
@@ -31,8 +31,7 @@ use crate::support::layout::TableId;
 
 pub(crate) use accounts::join as join_account;
 pub(crate) use disassociate::protect;
-pub(super) use overrides::Lifted;
-pub(crate) use settings::{scale_reads, shared_reads};
+pub(crate) use settings::{scale_reads, shared_reads, take_overrides};
 
 /// The write units of a table that policies scale.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -135,8 +134,5 @@ fn check_region(table: &Table, region: &str) -> Result<(), Error> {
 /// The id of the member in a region.
 fn member_in(table: &Table, region: &str) -> Result<TableId, Error> {
     let member = table.replication.as_ref().and_then(|group| group.member_in(region));
-    if table.remote_in(region).is_some() {
-        return Err(Error::validation(messages::on_another_server(region)));
-    }
     member.map(|member| member.table).ok_or_else(|| Error::validation(messages::no_such_replica(region)))
 }

@@ -12,15 +12,17 @@ use keywright_semantics::request::ReplicaSettings;
 use keywright_semantics::response::{TableDescription, TableStatus as TableStatusName};
 use keywright_store::Store;
 
-use super::join::{check_key_settled, check_scaled, check_source, stream_for_replicas};
+use super::join::{check_key_settled, check_scaled, check_source, key_of, stream_for_replicas};
+use super::settings::{check_units_of, overrides_of};
+use super::there::{answered, check_known};
 use super::{ScaledWrites, check_region};
-use crate::catalogue::{MemberStatus, OtherRows, RemoteMember, Replication, Table};
+use crate::catalogue::{MemberStatus, OtherRows, Overrides, RemoteMember, Replication, Table, owner};
 use crate::replication::members_of;
-use crate::replication::peers::{Answer, Message, Unsent, ask, change_remote, ends, remove_remote};
-use crate::replication::peers::{open_places, rows_to_read};
+use crate::replication::peers::{Answer, Message, ask, change_remote, ends, remove_remote};
+use crate::replication::peers::{open_places, rows_to_read, with_values_of_group};
 use crate::state::Engine;
 use crate::streams;
-use crate::support::env::Namespace;
+use crate::support::env::{Namespace, Region};
 use crate::support::fault;
 use crate::tables::create::uuid;
 use crate::tables::describe::{View, describe};
@@ -43,9 +45,16 @@ pub(super) async fn create<S: Store>(
     check_source(source)?;
     check_scaled(source, scaled)?;
     check_key_settled(source, engine.env().now_ms())?;
-    check_settings(source, settings)?;
+    let target = Namespace { region: Region::stored(region), ..owner(source) };
+    let key_arn = key_of(&target, source, settings)?;
+    check_units_of(&target, settings)?;
+    let values = with_values_of_group(engine, source);
+    let overrides = Overrides { key_arn, ..overrides_of(&values, settings) };
     if !engine.peers().admits(region, name) {
         return Err(Error::validation(messages::not_among_tables(name, region)));
+    }
+    if let Some(account) = engine.peers().account(region).filter(|account| *account != source.account) {
+        return Err(Error::validation(messages::not_of_account(name, region, &account)));
     }
     let check = Message::Check {
         name: name.to_owned(),
@@ -53,7 +62,8 @@ pub(super) async fn create<S: Store>(
         to_region: region.to_owned(),
     };
     answered(region, ask(engine, region, &check).await)?;
-    let member = newcomer(engine, source, region).await?;
+    check_known(engine, source, region).await?;
+    let member = RemoteMember { overrides, ..newcomer(engine, source, region).await? };
     add(engine, namespace, source, &member).await?;
     let now = engine.catalogue().newest(source);
     let mut description = describe(&now, View::of(engine));
@@ -62,31 +72,6 @@ pub(super) async fn create<S: Store>(
         replicas.retain(|replica| replica.region_name != region);
     }
     Ok(description)
-}
-
-/// Refuses what a replica on another server cannot have.
-fn check_settings(source: &Table, settings: &ReplicaSettings) -> Result<(), Error> {
-    let is_managed = |arn: &str| arn.ends_with(":alias/aws/dynamodb");
-    if source.encryption.as_ref().is_some_and(|own| !is_managed(&own.key_arn)) {
-        return Err(Error::validation(messages::REMOTE_KEY));
-    }
-    if *settings != (ReplicaSettings { region: settings.region.clone(), ..ReplicaSettings::default() }) {
-        return Err(Error::validation(messages::on_another_server(&settings.region)));
-    }
-    Ok(())
-}
-
-/// What another server has answered; an error for the client unless it does what was asked.
-fn answered(region: &str, answer: Result<Answer, Unsent>) -> Result<Answer, Error> {
-    let unreachable = |cause: &str| Error::validation(messages::peer_unreachable(region, cause));
-    match answer {
-        Ok(Answer::Refused { kind, text }) => Err(Error::new(kind.error(), text)),
-        Ok(Answer::Later) => Err(in_use(messages::REPLICA_CHANGES.to_owned())),
-        Ok(answer) => Ok(answer),
-        Err(Unsent::Silent(cause)) => Err(unreachable(&cause.0)),
-        Err(Unsent::Refused(cause)) => Err(unreachable(&cause)),
-        Err(Unsent::Failed(error)) => Err(error),
-    }
 }
 
 async fn newcomer<S: Store>(engine: &Engine<S>, source: &Table, region: &str) -> Result<RemoteMember, Error> {
@@ -101,6 +86,7 @@ async fn newcomer<S: Store>(engine: &Engine<S>, source: &Table, region: &str) ->
         since_ms: moment.now_ms(),
         source: Some(source.public_id.clone()),
         is_made: false,
+        overrides: Overrides::default(),
     })
 }
 
@@ -133,7 +119,7 @@ async fn add<S: Store>(
             table.remote.agreed.insert(member.region.clone(), settings);
         }
         assert!(tables.iter().all(|table| table.remote_in(&member.region).is_some()), "all know it");
-        open_places(&ids, (member.table(), source.id), (rows, 0), moment.version())
+        open_places(&ids, (member.table(), Some(source.id)), (rows, 0), moment.version())
     };
     let permit = || engine.pace().check_presence();
     engine.catalogue().change_all(&ids, &read, permit, add).await?;
@@ -141,12 +127,18 @@ async fn add<S: Store>(
     Ok(())
 }
 
-/// Removes a replica: its server deletes its table. The response shows the table as ACTIVE.
+/// Removes a replica: its server deletes its table. If no server is named for its region any more, the group
+/// here forgets it. The response shows the table as ACTIVE.
 pub(super) async fn delete<S: Store>(
     engine: &Engine<S>,
     found: &Arc<Table>,
     member: &RemoteMember,
 ) -> Result<TableDescription, Error> {
+    if !engine.peers().owns(&member.region) {
+        check_reached_settled(engine, found)?;
+        remove_remote(engine, found, &member.public_id).await?;
+        return Ok(described(engine, found));
+    }
     check_group_settled(found)?;
     let asked = ask(engine, &member.region, &Message::Leave(ends(found, member)?)).await;
     if answered(&member.region, asked)? == Answer::NoMember {
@@ -155,7 +147,22 @@ pub(super) async fn delete<S: Store>(
         let leaving = |member: &mut RemoteMember| member.status = MemberStatus::Deleting;
         change_remote(engine, found, &member.public_id, leaving).await?;
     }
+    Ok(described(engine, found))
+}
+
+/// Refuses a change while a member joins, changes or leaves that is here or whose server is named. Another
+/// one never ends that.
+fn check_reached_settled<S: Store>(engine: &Engine<S>, found: &Table) -> Result<(), Error> {
+    let reached = found.remote.members.iter().filter(|one| engine.peers().owns(&one.region));
+    let is_here_changing = found.replication.as_ref().is_some_and(Replication::is_changing);
+    if is_here_changing || reached.map(|one| one.status).any(|status| status != MemberStatus::Active) {
+        return Err(in_use(messages::REPLICA_CHANGES.to_owned()));
+    }
+    Ok(())
+}
+
+fn described<S: Store>(engine: &Engine<S>, found: &Arc<Table>) -> TableDescription {
     let mut description = describe(&engine.catalogue().newest(found), View::of(engine));
     description.table_status = TableStatusName::Active;
-    Ok(description)
+    description
 }

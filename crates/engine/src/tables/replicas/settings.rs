@@ -6,13 +6,17 @@ use keywright_semantics::error::{Error, ErrorKind};
 use keywright_semantics::messages::{global as messages, table as table_messages};
 use keywright_semantics::request::{ReplicaIndexSettings, ReplicaSettings, Throughput as Units};
 use keywright_semantics::response::{TableDescription, TableStatus as TableStatusName};
-use keywright_semantics::schema::BillingMode;
+use keywright_semantics::schema::{BillingMode, TableClass};
 use keywright_store::Store;
 
-use super::overrides::{Values, set};
+use super::there::answered;
 use super::{check_region, member_in};
 use crate::catalogue::{
-    ClassOverride, IndexOverrides, MemberStatus, OtherRows, Overrides, Table, TableStatus, note_change, owner,
+    ClassOverride, IndexOverrides, MemberStatus, OtherRows, Overrides, RemoteMember, Table, TableStatus,
+    Values, note_change, owner, read_settings, set_overrides, stored_settings,
+};
+use crate::replication::peers::{
+    Answer, Message, ask, change_remote, ends, values_here, with_values_of_group,
 };
 use crate::state::Engine;
 use crate::streams;
@@ -37,6 +41,16 @@ pub(super) async fn update<S: Store>(
     for settings in asked {
         check(found, settings)?;
     }
+    let is_there = |settings: &&ReplicaSettings| found.remote_in(&settings.region).is_some();
+    let (there, here): (Vec<_>, Vec<_>) = asked.iter().partition(is_there);
+    if !there.is_empty() {
+        check_group_settled(found)?;
+    }
+    for settings in there {
+        override_there(engine, found, settings).await?;
+    }
+    let asked: Vec<ReplicaSettings> = here.into_iter().cloned().collect();
+    let asked = asked.as_slice();
     let moment = streams::Moment::now(engine).await?;
     let counts_changes = engine.is_limited(found);
     let change = |tables: &mut [Table], _: &mut OtherRows| {
@@ -55,6 +69,67 @@ pub(super) async fn update<S: Store>(
     let mut description = describe(own, View::of(engine));
     description.table_status = TableStatusName::Updating;
     Ok(description)
+}
+
+/// Has the server of a replica change its overrides.
+async fn override_there<S: Store>(
+    engine: &Engine<S>,
+    found: &Arc<Table>,
+    settings: &ReplicaSettings,
+) -> Result<(), Error> {
+    let Some(member) = found.remote_in(&settings.region) else { return Err(fault::internal()) };
+    let values = values_here(engine, found);
+    let overrides = merged(member.overrides.clone(), &values, settings);
+    let record = stored_settings(&with_values_of_group(engine, found));
+    let message = Message::Override { ends: ends(found, member)?, overrides: overrides.clone(), record };
+    match answered(&member.region, ask(engine, &member.region, &message).await)? {
+        Answer::Done => {
+            let change = |member: &mut RemoteMember| member.overrides = overrides.clone();
+            change_remote(engine, found, &member.public_id, change).await
+        }
+        _ => Err(in_use(messages::REPLICA_CHANGES.to_owned())),
+    }
+}
+
+/// Sets what a table here sets differently from its group, as another server's client wants it. The record
+/// has the group's values.
+pub(crate) async fn take_overrides<S: Store>(
+    engine: &Engine<S>,
+    found: &Arc<Table>,
+    (overrides, record): (&Overrides, &[u8]),
+) -> Result<(), Error> {
+    let theirs = read_settings(record).map_err(|_fault| Error::validation(messages::UNKNOWN_SETTINGS))?;
+    let values = Values::of_group(std::slice::from_ref(&theirs)).with(overrides);
+    let moment = streams::Moment::now(engine).await?;
+    let counts_changes = engine.is_limited(found);
+    let change = |tables: &mut [Table], _: &mut OtherRows| {
+        check_states(tables, &[])?;
+        let table = tables.first_mut().ok_or_else(fault::internal)?;
+        let present = table.class.map_or(TableClass::Standard, |state| state.class);
+        if values.class() != present {
+            count_class_change(table, counts_changes, moment)?;
+        }
+        values.put_into(table);
+        begin_update(table, moment);
+        let id = table.id;
+        set_overrides(tables, id, overrides);
+        Ok(())
+    };
+    let (tables, ()) = change_group(engine, found, change).await?;
+    for table in &tables {
+        engine.shipping().note(table.id);
+    }
+    Ok(())
+}
+
+/// Counts a change of a table's class, or refuses it after too many.
+fn count_class_change(table: &mut Table, counts_changes: bool, moment: streams::Moment) -> Result<(), Error> {
+    if counts_changes && check_class_change(table, moment.now_ms()).is_err() {
+        let text = messages::too_many_class_changes(&table.region);
+        return Err(Error::new(ErrorKind::LimitExceeded, text));
+    }
+    note_change(&mut table.mode_changes.class_ms, moment.now_ms(), CLASS_COUNTED_MS);
+    Ok(())
 }
 
 /// Sets the read units of a replica and of no other, as its policy wants them.
@@ -84,10 +159,7 @@ pub(crate) async fn scale_reads<S: Store>(
 
 /// The read units that a table's group has where no replica overrides them.
 pub(crate) fn shared_reads<S: Store>(engine: &Engine<S>, found: &Table, index: Option<&str>) -> u64 {
-    let others = found.replicas().filter_map(|member| engine.catalogue().with_id(member.table));
-    let mut tables = vec![found.clone()];
-    tables.extend(others.map(|other| Table::clone(&other)));
-    let values = Values::of_group(&tables);
+    let values = values_here(engine, found);
     match index {
         None => values.read_units,
         Some(name) => values.indexes.get(name).map_or(0, |index| index.read_units),
@@ -96,7 +168,9 @@ pub(crate) fn shared_reads<S: Store>(engine: &Engine<S>, found: &Table, index: O
 
 /// Checks a change against the table's members and its billing.
 fn check(table: &Table, settings: &ReplicaSettings) -> Result<(), Error> {
-    member_in(table, &settings.region)?;
+    if table.remote_in(&settings.region).is_none() {
+        member_in(table, &settings.region)?;
+    }
     if settings.is_empty() {
         return Err(Error::validation(messages::NO_REPLICA_ACTION));
     }
@@ -157,15 +231,11 @@ fn apply(
     let before = table.as_member().map(|member| member.overrides.clone()).unwrap_or_default();
     let present = values.with(&before).class();
     if settings.class.is_some_and(|class| class != present) {
-        if counts_changes && check_class_change(table, moment.now_ms()).is_err() {
-            let text = messages::too_many_class_changes(&settings.region);
-            return Err(Error::new(ErrorKind::LimitExceeded, text));
-        }
-        note_change(&mut table.mode_changes.class_ms, moment.now_ms(), CLASS_COUNTED_MS);
+        count_class_change(table, counts_changes, moment)?;
     }
     let overrides = merged(before, &values, settings);
     values.with(&overrides).put_into(table);
-    set(tables, id, &overrides);
+    set_overrides(tables, id, &overrides);
     Ok(())
 }
 
@@ -230,6 +300,11 @@ fn merged(mut overrides: Overrides, values: &Values, settings: &ReplicaSettings)
     let is_empty = |own: &IndexOverrides| *own == IndexOverrides::default();
     assert!(!overrides.indexes.values().any(is_empty), "an index without overrides is not listed");
     overrides
+}
+
+/// The overrides of a new replica of a group with the values of this table.
+pub(super) fn overrides_of(source: &Table, settings: &ReplicaSettings) -> Overrides {
+    asked_overrides(source, &Values::of_group(std::slice::from_ref(source)), settings)
 }
 
 fn own_ceiling(asked: i64, group: Option<i64>) -> Option<i64> {

@@ -13,8 +13,9 @@ use keywright_semantics::schema::{BillingMode, IndexKind};
 use keywright_store::Store;
 
 use super::ScaledWrites;
-use super::overrides::Lifted;
-use crate::catalogue::{CAPACITY, INDEX, OtherRows, TIME_TO_LIVE, Table, Throughput, owner, read_settings};
+use crate::catalogue::{
+    CAPACITY, INDEX, Lifted, OtherRows, TIME_TO_LIVE, Table, Throughput, owner, read_settings,
+};
 use crate::state::Engine;
 use crate::tables::group::change_group;
 use crate::tables::update;
@@ -141,7 +142,7 @@ async fn take_index<S: Store>(
     };
     let is_replaced = own.is_some() && wanted.is_some();
     let request = UpdateTable {
-        table: TableRef { as_given: found.name.clone(), name: found.name.clone(), arn_scope: None },
+        table: TableRef::named(found.name.clone()),
         definitions: theirs.definitions.clone(),
         billing: None,
         throughput: None,

@@ -132,6 +132,21 @@ fn elements_of_nested_lists_are_removed_at_the_places_that_the_old_item_has() {
 }
 
 #[test]
+fn members_of_nested_maps_are_added_and_removed_in_any_order() {
+    let old = item(&[
+        ("pk", s("k")),
+        ("m", m(&[("b", n(1)), ("d", n(2)), ("n", m(&[("p", n(3)), ("q", n(4))]))])),
+        ("z", n(5)),
+    ]);
+    let text = "SET m.e = :v, m.a = :v, y = :v, m.n.r = :v, m.c = :v, m.n.o = :v, m.b = :v REMOVE m.d, z, m.n.p, m.x, x";
+    let update = parse_update(text, &mut placeholders(&[], &[(":v", n(9))])).expect("it is valid");
+    let new = updated(&update, &old).expect("it applies");
+    let inner = m(&[("o", n(9)), ("q", n(4)), ("r", n(9))]);
+    let outer = m(&[("a", n(9)), ("b", n(9)), ("c", n(9)), ("e", n(9)), ("n", inner)]);
+    assert_eq!(new, item(&[("m", outer), ("pk", s("k")), ("y", n(9))]));
+}
+
+#[test]
 fn an_expression_says_how_much_work_it_is() {
     let contains = vec!["contains(a, :v)"; 149].join(" or ");
     let condition =

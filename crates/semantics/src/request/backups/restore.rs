@@ -98,7 +98,7 @@ impl RestoreTableToPointInTime {
     /// needs an encryption key (observed); with one there is no such table, as this server restores within a
     /// region.
     pub fn check_caller(&self, caller: &ArnScope) -> Result<(), Error> {
-        let Some(scope) = &self.source.arn_scope else { return Ok(()) };
+        let Some(scope) = self.source.arn_scope() else { return Ok(()) };
         if scope.account != caller.account {
             return Err(Error::validation(backup::SOURCE_OF_OTHER_ACCOUNT));
         }
@@ -119,7 +119,7 @@ fn validate_source(arn: Option<&str>, name: Option<&str>) -> Result<TableRef, Er
         (None, Some(name)) => TableRef::parse(name),
         (Some(arn), None) => TableRef::parse(arn)
             .ok()
-            .filter(|table| table.arn_scope.is_some())
+            .filter(|table| table.arn_scope().is_some())
             .ok_or_else(|| Error::validation(backup::SOURCE_NOT_AN_ARN)),
     }
 }

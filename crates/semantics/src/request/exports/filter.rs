@@ -24,7 +24,7 @@ impl ExportFilter {
         if parts == FilterSpecificationParts::default() {
             return Err(Error::validation(export::empty_filter()));
         }
-        let table_name = table.as_given.clone();
+        let table_name = table.as_given().to_owned();
         if parts.key_condition_expression.is_some() {
             let query = QueryParts {
                 table_name,

@@ -22,19 +22,19 @@ fn table_of_arn(arn: &str) -> Result<TableRef, Error> {
     if arn.starts_with("arn:") && is_of_index {
         return Err(Error::validation(export::arn_of_index()));
     }
-    let parsed = TableRef::parse(arn).ok().filter(|table| table.arn_scope.is_some());
+    let parsed = TableRef::parse(arn).ok().filter(|table| table.arn_scope().is_some());
     parsed.ok_or_else(|| Error::validation(export::not_a_table_arn()))
 }
 
 /// Checks that a table's ARN is one of the caller's account and region. A server has no other region's
 /// tables.
 fn check_table(table: &TableRef, caller: &ArnScope) -> Result<(), Error> {
-    let Some(scope) = &table.arn_scope else { return Ok(()) };
+    let Some(scope) = table.arn_scope() else { return Ok(()) };
     if scope.account != caller.account {
         return Err(Error::new(ErrorKind::AccessDenied, table::ACCESS_DENIED));
     }
     if scope.region != caller.region {
-        return Err(Error::new(ErrorKind::TableNotFound, export::table_not_found(&table.as_given)));
+        return Err(Error::new(ErrorKind::TableNotFound, export::table_not_found(table.as_given())));
     }
     Ok(())
 }
@@ -89,6 +89,6 @@ impl ListExports {
 
     /// Whether the table is one of another region or account, so that no export of it can be found.
     pub fn is_elsewhere(&self, caller: &ArnScope) -> bool {
-        self.table.as_ref().and_then(|table| table.arn_scope.as_ref()).is_some_and(|scope| scope != caller)
+        self.table.as_ref().and_then(TableRef::arn_scope).is_some_and(|scope| scope != caller)
     }
 }

@@ -213,7 +213,7 @@ impl ListImports {
 
 /// The table of an ARN: a name is none.
 fn table_of_arn(arn: &str) -> Result<TableRef, Error> {
-    let table = TableRef::parse(arn).ok().filter(|table| table.arn_scope.is_some());
+    let table = TableRef::parse(arn).ok().filter(|table| table.arn_scope().is_some());
     table.ok_or_else(|| Error::validation(table::invalid(import::NOT_A_TABLE_ARN)))
 }
 

@@ -68,6 +68,10 @@ pub(super) fn run(request: &Request<'_>) -> Result<(), Failure> {
         load.all(&exports).await?;
         request.state.remove()?;
         output::note(&format!("{} is complete.", request.target.shown()?));
+        if let Some(last) = exports.last() {
+            let time = timestamp::of(end_ms(last.summary.span));
+            output::note(&format!("To follow the table from there: keywright replicate --since {time}"));
+        }
         Ok(())
     })
 }
@@ -85,7 +89,7 @@ impl Table {
         let name = &request.target.table;
         let description = target_table::description(client, name).await?;
         let Some(description) = description else {
-            target_table::check(client, &request.target, &begun).await?;
+            target_table::check(client, &request.target, &begun, "--as").await?;
             let Some(definition) = &request.definition else {
                 return Err(Failure::new(format!("an export does not say the key of its table, and {} has no table {name}", request.target.endpoint))
                     .advising("pass --key pk:S --sort sk:N, or --like FILE with the answer of DescribeTable, or create the table first"));
@@ -94,7 +98,7 @@ impl Table {
         };
         if begun == Begun::Nothing {
             if request.definition.is_some() {
-                target_table::check(client, &request.target, &begun).await?;
+                target_table::check(client, &request.target, &begun, "--as").await?;
             }
             if target_table::has_items(client, name).await? {
                 return Err(Failure::new(format!(
@@ -104,7 +108,7 @@ impl Table {
                 .advising("empty it, or choose another name with --as"));
             }
         } else {
-            target_table::check(client, &request.target, &begun).await?;
+            target_table::check(client, &request.target, &begun, "--as").await?;
         }
         let own = identity(&description).ok_or("DescribeTable: the endpoint describes no table")?;
         Ok(Self::There { begun: Begun::Created(own), keys: table_key::keys(&description)? })

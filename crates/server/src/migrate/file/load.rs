@@ -164,7 +164,7 @@ impl Load<'_> {
     async fn announce(&self, client: &mut Client, table: &Found) -> Result<(), Failure> {
         let (name, target) = (&table.definition.name, self.target(table));
         let Progress { begun, is_done, .. } = self.progress(table);
-        target_table::check(client, &target, &begun).await?;
+        target_table::check(client, &target, &begun, "--as").await?;
         let rows = self.database.rows(name)?;
         let does = match begun {
             _ if is_done => "is done".to_owned(),

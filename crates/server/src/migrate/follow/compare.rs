@@ -10,7 +10,7 @@ use std::hash::{DefaultHasher, Hasher as _};
 
 use futures_util::future::try_join_all;
 use keywright_exchange::table_key::key_text;
-use keywright_model::item_json::{read_item, write_item};
+use keywright_model::item_json::write_item;
 use keywright_model::json::Json;
 use keywright_semantics::codec::EncodedItem;
 use keywright_semantics::key::{KeyValueRef, partition_hash};
@@ -19,10 +19,9 @@ use keywright_semantics::value::Item;
 
 use super::super::side::Side;
 use super::super::writes::key_of;
-use crate::client::paging::Pages;
+use super::progress::Cursor;
+use super::segment_scan::SegmentScan;
 use crate::process::failure::Failure;
-
-const SCAN: &str = "Scan";
 
 /// Ranges: one for each first byte of the hash.
 const RANGES: usize = 256;
@@ -181,32 +180,24 @@ async fn read(
     segments: usize,
     mut take: impl FnMut(&Item) -> Option<()>,
 ) -> Result<(), Failure> {
-    let mut request = side.about();
-    request.set("ConsistentRead", Json::Bool(true));
-    if segments > 1 {
-        request.set("Segment", Json::number(number));
-        request.set("TotalSegments", Json::number(segments));
-    }
     let mut client = side.connect().await?;
-    let mut pages = Pages::new(SCAN, None);
+    let mut scan = SegmentScan::new(side, (number, segments), Cursor::Beginning);
     loop {
-        let answer = client.ask_again(SCAN, &request).await?;
-        let elements = answer.get("Items").map_or(&[][..], Json::elements);
-        for element in elements {
-            let read = read_item(element).filter(|read| read.typed);
-            let taken = read.and_then(|read| take(&read.item));
+        let page = scan.page(&mut client).await?;
+        for item in page.items() {
+            let taken = take(&item?);
             taken.ok_or_else(|| format!("Scan: {} sent an item that is none of its table", side.endpoint))?;
         }
-        let next = answer.get("LastEvaluatedKey").filter(|key| matches!(key, Json::Object(_)));
-        pages.note(elements.len(), next)?;
-        let Some(next) = next else { return Ok(()) };
-        request.set("ExclusiveStartKey", next.clone());
+        if page.cursor == Cursor::End {
+            return Ok(());
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use keywright_model::item_json::read_item;
     use keywright_semantics::schema::KeyType;
 
     fn item(text: &str) -> Item {

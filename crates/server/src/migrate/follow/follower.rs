@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 
 use keywright_semantics::schema::KeyAttribute;
+use keywright_semantics::value::Item;
 
 use super::super::side::Side;
 use super::progress::{Progress, Segment};
@@ -12,7 +13,7 @@ use crate::client::endpoint::Refusal;
 use crate::process::failure::Failure;
 
 /// What the source answers to a place whose records it has trimmed.
-const TRIMMED: &str = "TrimmedDataAccessException";
+pub(super) const TRIMMED: &str = "TrimmedDataAccessException";
 
 /// Notes the progress so that it outlives the process.
 pub(crate) type Keep<'f> = &'f dyn Fn(&Progress) -> Result<(), Failure>;
@@ -26,6 +27,8 @@ pub(crate) const NEAR_MS: u64 = 2000;
 pub(crate) enum Until {
     /// Once every item is copied and every change of the stream, so that it shows nothing more.
     CaughtUp,
+    /// Once every item is copied, and the last changes were applied within [`NEAR_MS`].
+    Near,
     /// Never: the caller stops it.
     Stopped,
 }
@@ -47,7 +50,7 @@ impl From<Failure> for Interruption {
 impl From<Refusal> for Interruption {
     fn from(refusal: Refusal) -> Self {
         if refusal.kind == TRIMMED {
-            return Self::Lost("the source has trimmed its stream beyond it".to_owned());
+            return Self::Lost("the stream no longer has the changes that come next".to_owned());
         }
         Self::Failed(refusal.into())
     }
@@ -62,11 +65,12 @@ pub(crate) enum Event {
     Scanned { items: u64 },
     /// So many items of the target were removed that the source does not have.
     Removed { items: u64 },
-    /// Changes were applied, so many in all; the last was so long ago at the source.
-    Applied { changes: u64, lag_ms: u64 },
+    /// Changes were applied, so many in all, of which so many are deletes by time to live; the last was so
+    /// long ago at the source.
+    Applied { changes: u64, expiries: u64, lag_ms: u64 },
     /// Everything is copied, and the last changes were applied within [`NEAR_MS`]. If it is quiet, the stream
     /// shows nothing more.
-    CaughtUp { changes: u64, is_quiet: bool },
+    CaughtUp { changes: u64, expiries: u64, is_quiet: bool },
 }
 
 /// One table that follows another one.
@@ -77,6 +81,7 @@ pub(crate) struct Follower<'f> {
     pub(super) keys: Vec<KeyAttribute>,
     /// The items that the source counts, for the bar.
     pub(super) source_items: u64,
+    leave_out: Option<&'static str>,
     pub(super) progress: RefCell<Progress>,
     pub(super) tombstones: Tombstones,
     keep: Keep<'f>,
@@ -89,6 +94,8 @@ pub(crate) struct Sides<'f> {
     pub(crate) target: &'f Side,
     pub(crate) keys: Vec<KeyAttribute>,
     pub(crate) source_items: u64,
+    /// An attribute that the target does not get.
+    pub(crate) leave_out: Option<&'static str>,
 }
 
 impl<'f> Follower<'f> {
@@ -100,7 +107,7 @@ impl<'f> Follower<'f> {
         keep: Keep<'f>,
         show: &'f dyn Fn(Event),
     ) -> Self {
-        let Sides { source, target, keys, source_items } = sides;
+        let Sides { source, target, keys, source_items, leave_out } = sides;
         let tombstones = Tombstones::default();
         Self {
             source,
@@ -108,11 +115,25 @@ impl<'f> Follower<'f> {
             stream,
             keys,
             source_items,
+            leave_out,
             progress: RefCell::new(progress),
             tombstones,
             keep,
             show,
         }
+    }
+
+    /// An item of the source as the target gets it.
+    pub(super) fn for_target(&self, mut item: Item) -> Item {
+        if let Some(name) = self.leave_out {
+            item.remove(name);
+        }
+        item
+    }
+
+    /// How far it has come.
+    pub(crate) fn progress(&self) -> Progress {
+        self.progress.borrow().clone()
     }
 
     /// Changes the progress and keeps it. What it says must have been done.
@@ -130,6 +151,12 @@ impl<'f> Follower<'f> {
     /// Whether the target may have had items at the beginning.
     pub(super) fn is_onto_items(&self) -> bool {
         self.progress.borrow().is_onto_items()
+    }
+
+    /// The changes that were applied, and how many of them are deletes by time to live.
+    pub(super) fn applied(&self) -> (u64, u64) {
+        let progress = self.progress.borrow();
+        (progress.changes, progress.expiries)
     }
 
     pub(super) fn copied(&self) -> u64 {

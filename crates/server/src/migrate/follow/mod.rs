@@ -27,9 +27,11 @@
 //!   that comes again finds its items there, or newer ones, or meets the rules above.
 //! - **A position is noted after its records are applied**, with a sync. A shard that was begun at its tip
 //!   and has shown no record has no number to note: a process that goes on reads it from its beginning,
-//!   which repeats up to a day of records and loses nothing.
-//! - **What the source has trimmed** beyond a position cannot be followed: [`stream`] refuses to go on, and
-//!   the caller may begin anew onto the items that are there.
+//!   which repeats up to a day of records and loses nothing. Before changes go both ways, it gets the number
+//!   of the last record before its tip.
+//! - **What the source has trimmed** beyond a position cannot be followed. Of a shard that was not begun, the
+//!   position is the number that it begins with. The [`shard_reader`] refuses to go on, and the caller may
+//!   begin anew onto the items that are there.
 //!
 //! Onto a target with items ([`Progress::onto_items`](progress::Progress::onto_items)) three things differ:
 //!
@@ -45,32 +47,40 @@
 //! killed, and that the target executes much later, after newer ones. The comparison at the end finds it
 //! ([`compare`]).
 //!
-//! It knows neither the command line nor the file in which the progress is kept. A bridge between tables that
-//! are both written needs a rule for conflicts on top of it.
+//! It knows neither the command line nor the file in which the progress is kept. Tables that are both written
+//! need a rule for conflicts: [`both_ways`](super::both_ways).
 //!
-//! Layers: tombstones, progress < shards, compare < follower < scan, sweep, stream
+//! Without a Scan, onto a target that was filled as of a time, [`since`] has the reasons.
+//!
+//! Layers: tombstones, progress < shards, segment_scan < compare, follower < shard_reader
+//! < scan, sweep, stream, since
 
 pub(crate) mod compare;
 mod follower;
 pub(crate) mod progress;
 mod scan;
+mod segment_scan;
+mod shard_reader;
 mod shards;
+pub(crate) mod since;
 mod stream;
 mod sweep;
 mod tombstones;
 
 pub(crate) use self::follower::{Event, Follower, Interruption, NEAR_MS, Sides, Until};
-pub(crate) use self::shards::{Stream, stream_of};
+pub(crate) use self::shard_reader::{ShardReader, add_new, readable};
+pub(crate) use self::shards::{Batch, Record, Stream, stream_of};
+pub(crate) use self::stream::{LOOK_EVERY, NOTE_EVERY_MS, PAUSE};
 
 /// Copies and follows.
 pub(crate) async fn follow(follower: &Follower<'_>, until: Until) -> Result<(), Interruption> {
     // The positions first: the Scan must see everything that they leave out.
-    let reader = stream::Reader::open(follower).await?;
+    let applier = stream::Applier::open(follower).await?;
     let copied = async {
         scan::run(follower).await?;
         sweep::run(follower).await?;
         Ok::<(), Interruption>(())
     };
-    tokio::try_join!(copied, reader.run(until))?;
+    tokio::try_join!(copied, applier.run(until))?;
     Ok(())
 }

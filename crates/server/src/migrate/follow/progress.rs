@@ -9,12 +9,15 @@ use crate::process::failure::Failure;
 /// How far one shard has been read and applied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// Nothing of it; everything is to be read.
-    Beginning,
-    /// It was begun at its tip and has shown nothing since. Only the process that began it has that place.
+    /// Nothing of it; everything is to be read, from this number on if the source names it.
+    Beginning(Option<String>),
+    /// It was begun at its tip and has shown nothing since. Only the process that began it knows where that
+    /// was; another one reads it from the oldest record that is there.
     Tip,
     /// Up to the record with this number.
     After(String),
+    /// Up to the record with this number, all of them older than the time that the follower begins with.
+    Older(String),
     /// All of it, or all of it came before the Scan.
     End,
 }
@@ -58,6 +61,10 @@ pub(crate) struct Progress {
     pub(crate) read_ms: u64,
     /// Records that were applied; those that came twice are counted twice.
     pub(crate) changes: u64,
+    /// How many of them are deletes by time to live.
+    pub(crate) expiries: u64,
+    /// Without a Scan: the time by the source's clock from which on records are applied.
+    pub(crate) from_ms: Option<u64>,
     pub(crate) segments: Vec<Segment>,
     /// Segments of the target, whose items that the source does not have are removed. None if the target was
     /// empty at the beginning.
@@ -72,6 +79,8 @@ impl Progress {
             shards: BTreeMap::new(),
             read_ms: 0,
             changes: 0,
+            expiries: 0,
+            from_ms: None,
             segments: vec![segment; segments],
             sweep: Vec::new(),
         }
@@ -81,6 +90,12 @@ impl Progress {
     pub(crate) fn onto_items(segments: usize) -> Self {
         let new = Self::new(segments);
         Self { sweep: new.segments.clone(), ..new }
+    }
+
+    /// The target has the source's items as of a time: nothing is copied, and records from then on are
+    /// applied.
+    pub(crate) fn from_time(from_ms: u64) -> Self {
+        Self { from_ms: Some(from_ms), ..Self::new(0) }
     }
 
     /// Whether the target may have had items at the beginning.
@@ -94,10 +109,14 @@ impl Progress {
             ("shards", Json::object(shards)),
             ("readMs", Json::number(self.read_ms)),
             ("changes", Json::number(self.changes)),
+            ("expiries", Json::number(self.expiries)),
             ("segments", segments_json(&self.segments)),
         ]);
         if self.is_onto_items() {
             json.set("sweep", segments_json(&self.sweep));
+        }
+        if let Some(from_ms) = self.from_ms {
+            json.set("fromMs", Json::number(from_ms));
         }
         json
     }
@@ -114,6 +133,9 @@ impl Progress {
             shards: shards.collect(),
             read_ms: number("readMs")?,
             changes: number("changes")?,
+            // A release before this one did not count them.
+            expiries: json.get("expiries").and_then(Json::as_u64).unwrap_or_default(),
+            from_ms: json.get("fromMs").and_then(Json::as_u64),
             segments: read_segments(part("segments")?),
             sweep: json.get("sweep").map(read_segments).unwrap_or_default(),
         })
@@ -146,9 +168,11 @@ fn read_segments(json: &Json) -> Vec<Segment> {
 
 fn shard_json(shard: &Shard) -> Json {
     let place = match &shard.place {
-        Place::Beginning => Json::text("beginning"),
+        Place::Beginning(None) => Json::text("beginning"),
+        Place::Beginning(Some(first)) => Json::object([("from", Json::text(first))]),
         Place::Tip => Json::text("tip"),
         Place::After(number) => Json::object([("after", Json::text(number))]),
+        Place::Older(number) => Json::object([("older", Json::text(number))]),
         Place::End => Json::text("end"),
     };
     let parent = shard.parent.as_ref().map_or(Json::Null, Json::text);
@@ -156,15 +180,15 @@ fn shard_json(shard: &Shard) -> Json {
 }
 
 fn read_shard(json: &Json) -> Shard {
-    let place = match json.get("place") {
-        Some(place) => match (place.as_str(), place.str_at("after")) {
-            (Some("end"), _) => Place::End,
-            (Some("tip"), _) => Place::Tip,
-            (_, Some(number)) => Place::After(number.to_owned()),
-            // Nothing is lost by reading too much.
-            _ => Place::Beginning,
-        },
-        None => Place::Beginning,
+    let place = json.get("place");
+    let number = |name: &str| place.and_then(|place| place.str_at(name)).map(str::to_owned);
+    let place = match (place.and_then(Json::as_str), number("after"), number("older")) {
+        (Some("end"), ..) => Place::End,
+        (Some("tip"), ..) => Place::Tip,
+        (_, Some(after), _) => Place::After(after),
+        (.., Some(older)) => Place::Older(older),
+        // Nothing is lost by reading too much.
+        _ => Place::Beginning(number("from")),
     };
     Shard { parent: json.str_at("parent").map(str::to_owned), place }
 }
@@ -182,10 +206,14 @@ mod tests {
                 ("a".to_owned(), shard(None, Place::End)),
                 ("b".to_owned(), shard(Some("a"), Place::After("7".to_owned()))),
                 ("c".to_owned(), shard(Some("a"), Place::Tip)),
-                ("d".to_owned(), shard(Some("b"), Place::Beginning)),
+                ("d".to_owned(), shard(Some("b"), Place::Beginning(None))),
+                ("f".to_owned(), shard(Some("b"), Place::Beginning(Some("8".to_owned())))),
+                ("e".to_owned(), shard(None, Place::Older("5".to_owned()))),
             ]),
             read_ms: 1_700_000_000_000,
             changes: 3,
+            expiries: 1,
+            from_ms: None,
             segments: vec![
                 Segment { items: 0, cursor: Cursor::Beginning },
                 Segment { items: 5, cursor: Cursor::After(key) },
@@ -197,6 +225,8 @@ mod tests {
         assert_eq!(again(&progress), Ok(progress.clone()));
         let onto = Progress { sweep: progress.segments.clone(), ..progress };
         assert_eq!(again(&onto), Ok(onto));
+        let from = Progress::from_time(1_700_000_000_000);
+        assert_eq!(again(&from), Ok(from));
         assert!(Progress::read(&Json::object([])).is_err());
     }
 }

@@ -2,18 +2,14 @@
 
 use futures_util::future::try_join_all;
 use keywright_exchange::table_key::key_text;
-use keywright_model::item_json::read_item;
-use keywright_model::json::Json;
 use keywright_semantics::value::Item;
 
 use super::follower::{Event, Follower};
 use super::progress::{Cursor, Segment};
+use super::segment_scan::SegmentScan;
 use crate::client::endpoint::Client;
-use crate::client::paging::Pages;
 use crate::data::put;
 use crate::process::failure::Failure;
-
-const SCAN: &str = "Scan";
 
 /// Connections to the target that write the items of a segment.
 const WRITERS: usize = 4;
@@ -21,6 +17,9 @@ const WRITERS: usize = 4;
 /// Copies every segment that is not done.
 pub(super) async fn run(follower: &Follower<'_>) -> Result<(), Failure> {
     let segments = follower.progress.borrow().segments.len();
+    if segments == 0 {
+        return Ok(());
+    }
     try_join_all((0..segments).map(|number| copy(follower, number, segments))).await?;
     (follower.show)(Event::Scanned { items: follower.copied() });
     Ok(())
@@ -30,26 +29,15 @@ pub(super) async fn run(follower: &Follower<'_>) -> Result<(), Failure> {
 async fn copy(follower: &Follower<'_>, number: usize, of: usize) -> Result<(), Failure> {
     let of_progress = || follower.progress.borrow().segments.get(number).cloned();
     let Some(segment) = of_progress().filter(|segment| !segment.is_done()) else { return Ok(()) };
-    let mut request = follower.source.about();
-    request.set("ConsistentRead", Json::Bool(true));
-    if of > 1 {
-        request.set("Segment", Json::number(number));
-        request.set("TotalSegments", Json::number(of));
-    }
-    let mut pages = Pages::new(SCAN, None);
-    if let Cursor::After(key) = segment.cursor {
-        pages = Pages::new(SCAN, Some(key.clone()));
-        request.set("ExclusiveStartKey", key);
-    }
+    let mut scan = SegmentScan::new(follower.source, (number, of), segment.cursor);
     let mut source = follower.source.connect().await?;
     let mut writers = follower.target.connections(WRITERS).await?;
     loop {
         let begun = follower.tombstones.begin_page();
-        let written = one_page(follower, &mut source, &mut writers, &request).await;
+        let written = one_page(follower, (&mut scan, &mut source), &mut writers).await;
         follower.tombstones.end_page(begun);
-        let (items, next) = written?;
-        pages.note(items, next.as_ref())?;
-        let cursor = next.clone().map_or(Cursor::End, Cursor::After);
+        let (items, cursor) = written?;
+        let is_last = cursor == Cursor::End;
         follower.note(|progress| {
             if let Some(segment) = progress.segments.get_mut(number) {
                 let items = segment.items + u64::try_from(items).unwrap_or(u64::MAX);
@@ -57,28 +45,25 @@ async fn copy(follower: &Follower<'_>, number: usize, of: usize) -> Result<(), F
             }
         })?;
         (follower.show)(Event::Copied { items: follower.copied(), of: follower.source_items });
-        let Some(next) = next else { return Ok(()) };
-        request.set("ExclusiveStartKey", next);
+        if is_last {
+            return Ok(());
+        }
     }
 }
 
-/// Reads a page and writes its items. Returns their number, and the key that the next page begins after.
+/// Reads a page and writes its items. Returns their number, and where the next page begins.
 async fn one_page(
     follower: &Follower<'_>,
-    source: &mut Client,
+    (scan, source): (&mut SegmentScan, &mut Client),
     writers: &mut [Client],
-    request: &Json,
-) -> Result<(usize, Option<Json>), Failure> {
-    let answer = source.ask_again(SCAN, request).await?;
-    let elements = answer.get("Items").map_or(&[][..], Json::elements);
-    let typed = |element: &Json| read_item(element).filter(|read| read.typed).map(|read| read.item);
-    let items: Option<Vec<Item>> = elements.iter().map(typed).collect();
-    let items = items.ok_or("Scan: an item is not in DynamoDB's typed form")?;
-    let share = items.len().div_ceil(writers.len()).max(1);
+) -> Result<(usize, Cursor), Failure> {
+    let page = scan.page(source).await?;
+    let items: Vec<Item> =
+        page.items().map(|item| Ok(follower.for_target(item?))).collect::<Result<_, Failure>>()?;
+    let share = items.len().div_ceil(writers.len().max(1)).max(1);
     let parts = writers.iter_mut().zip(items.chunks(share));
     try_join_all(parts.map(|(writer, part)| write(follower, writer, part))).await?;
-    let next = answer.get("LastEvaluatedKey").filter(|key| matches!(key, Json::Object(_))).cloned();
-    Ok((items.len(), next))
+    Ok((items.len(), page.cursor))
 }
 
 async fn write(follower: &Follower<'_>, writer: &mut Client, items: &[Item]) -> Result<(), Failure> {

@@ -2,6 +2,7 @@
 
 use keywright_model::item_json::read_item;
 use keywright_model::json::Json;
+use keywright_semantics::value::Item;
 
 use super::super::writes::Change;
 use super::progress::Place;
@@ -12,6 +13,9 @@ use crate::process::foreign::inline;
 
 /// The views that show items as they are after a change.
 const VIEWS: [&str; 2] = ["NEW_IMAGE", "NEW_AND_OLD_IMAGES"];
+
+/// Who deletes items by time to live.
+const SERVICE: &str = "dynamodb.amazonaws.com";
 
 /// The ARN of a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,13 +52,15 @@ pub(crate) fn stream_of(description: &Json, table: &str) -> Result<Stream, Failu
 /// A shard as it is described. Whether it is closed shows at its end only: some endpoints give a last number
 /// of open ones, too.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Described {
-    pub(super) id: String,
-    pub(super) parent: Option<String>,
+pub(crate) struct Described {
+    pub(crate) id: String,
+    pub(crate) parent: Option<String>,
+    /// The number that it begins with, if the endpoint says so.
+    pub(crate) first: Option<String>,
 }
 
 /// All shards of a stream.
-pub(super) async fn shards(client: &mut Client, stream: &Stream) -> Result<Vec<Described>, Failure> {
+pub(super) async fn shards(client: &mut Client, stream: &Stream) -> Result<Vec<Described>, Refusal> {
     let mut request = Json::object([("StreamArn", Json::text(&stream.0))]);
     let mut pages = Pages::new("DescribeStream", None);
     let mut found = Vec::new();
@@ -63,9 +69,11 @@ pub(super) async fn shards(client: &mut Client, stream: &Stream) -> Result<Vec<D
         let description = answer.get("StreamDescription");
         let shards = description.and_then(|own| own.get("Shards")).map_or(&[][..], Json::elements);
         for shard in shards {
-            let id = shard.str_at("ShardId").ok_or("DescribeStream: a shard has no ShardId")?;
+            let id = shard.str_at("ShardId");
+            let id = id.ok_or_else(|| Refusal::from("DescribeStream: a shard has no ShardId".to_owned()))?;
             let parent = shard.str_at("ParentShardId").map(str::to_owned);
-            found.push(Described { id: id.to_owned(), parent });
+            let first = shard.at(&["SequenceNumberRange", "StartingSequenceNumber"]).and_then(Json::as_str);
+            found.push(Described { id: id.to_owned(), parent, first: first.map(str::to_owned) });
         }
         let next =
             description.and_then(|own| own.get("LastEvaluatedShardId")).filter(|next| **next != Json::Null);
@@ -75,13 +83,35 @@ pub(super) async fn shards(client: &mut Client, stream: &Stream) -> Result<Vec<D
     }
 }
 
+/// When a stream was turned on, by the source's clock; `None` if the source does not say so.
+pub(super) async fn created_ms(client: &mut Client, stream: &Stream) -> Result<Option<u64>, Failure> {
+    let request = Json::object([("StreamArn", Json::text(&stream.0)), ("Limit", Json::number(1))]);
+    let answer = client.ask_streams_again("DescribeStream", &request).await?;
+    Ok(answer.at(&["StreamDescription", "CreationRequestDateTime"]).and_then(milliseconds))
+}
+
 /// Where a shard is read from.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Start<'s> {
     /// After the last record that is there now.
     Tip,
-    /// After what the progress says.
-    Place(&'s Place),
+    /// With the oldest record that is there.
+    Oldest,
+    /// With the record of this number, or the next one. It is refused if that is no longer there.
+    At(&'s str),
+    /// After the record of this number.
+    After(&'s str),
+}
+
+impl<'s> Start<'s> {
+    /// What comes after a place.
+    pub(super) fn at(place: &'s Place) -> Self {
+        match place {
+            Place::After(number) | Place::Older(number) => Self::After(number),
+            Place::Beginning(Some(first)) => Self::At(first),
+            Place::Beginning(None) | Place::Tip | Place::End => Self::Oldest,
+        }
+    }
 }
 
 /// An iterator.
@@ -91,54 +121,62 @@ pub(super) async fn iterator(
     shard: &str,
     start: Start<'_>,
 ) -> Result<String, Refusal> {
-    let mut request = Json::object([("StreamArn", Json::text(&stream.0)), ("ShardId", Json::text(shard))]);
-    let kind = match start {
-        Start::Tip => "LATEST",
-        Start::Place(Place::After(number)) => {
-            request.set("SequenceNumber", Json::text(number));
-            "AFTER_SEQUENCE_NUMBER"
-        }
-        Start::Place(Place::Beginning | Place::Tip | Place::End) => "TRIM_HORIZON",
+    let (kind, number) = match start {
+        Start::Tip => ("LATEST", None),
+        Start::Oldest => ("TRIM_HORIZON", None),
+        Start::At(number) => ("AT_SEQUENCE_NUMBER", Some(number)),
+        Start::After(number) => ("AFTER_SEQUENCE_NUMBER", Some(number)),
     };
-    request.set("ShardIteratorType", Json::text(kind));
+    let mut request = Json::object([
+        ("StreamArn", Json::text(&stream.0)),
+        ("ShardId", Json::text(shard)),
+        ("ShardIteratorType", Json::text(kind)),
+    ]);
+    if let Some(number) = number {
+        request.set("SequenceNumber", Json::text(number));
+    }
     let answer = client.ask_streams_again("GetShardIterator", &request).await?;
     let iterator = answer.str_at("ShardIterator").map(str::to_owned);
     iterator.ok_or_else(|| "GetShardIterator: the answer has no ShardIterator".to_owned().into())
 }
 
+/// A record of a stream.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Record {
+    pub(crate) change: Change,
+    /// The item before the change, if there was one and the stream shows it.
+    pub(crate) before: Option<Item>,
+    pub(crate) number: String,
+    /// When the record was made, by the source's clock.
+    pub(crate) made_ms: Option<u64>,
+    /// Whether time to live deleted the item.
+    pub(crate) is_expiry: bool,
+}
+
 /// Some records of a shard.
-pub(super) struct Batch {
-    pub(super) changes: Vec<Change>,
-    /// The number of the last record.
-    pub(super) last: Option<String>,
-    /// When the last record was made, by the source's clock.
-    pub(super) last_ms: Option<u64>,
+pub(crate) struct Batch {
+    pub(crate) records: Vec<Record>,
     /// Where to go on; `None` at the end of the shard.
-    pub(super) next: Option<String>,
+    pub(crate) next: Option<String>,
 }
 
-/// The records after an iterator.
-pub(super) async fn records(client: &mut Client, iterator: &str) -> Result<Batch, Refusal> {
-    let request = Json::object([("ShardIterator", Json::text(iterator))]);
+/// The records after an iterator: what the endpoint sends at once, or at most so many.
+pub(super) async fn records(
+    client: &mut Client,
+    iterator: &str,
+    count: Option<u32>,
+) -> Result<Batch, Refusal> {
+    let mut request = Json::object([("ShardIterator", Json::text(iterator))]);
+    if let Some(count) = count {
+        request.set("Limit", Json::number(count));
+    }
     let answer = client.ask_streams_again("GetRecords", &request).await?;
-    let mut batch = Batch {
-        changes: Vec::new(),
-        last: None,
-        last_ms: None,
-        next: answer.str_at("NextShardIterator").map(str::to_owned),
-    };
-    for record in answer.get("Records").map_or(&[][..], Json::elements) {
-        batch.changes.push(change(record)?);
-        batch.last = record.at(&["dynamodb", "SequenceNumber"]).and_then(Json::as_str).map(str::to_owned);
-        batch.last_ms = record.at(&["dynamodb", "ApproximateCreationDateTime"]).and_then(milliseconds);
-    }
-    if !batch.changes.is_empty() && batch.last.is_none() {
-        return Err("GetRecords: a record has no SequenceNumber".to_owned().into());
-    }
-    Ok(batch)
+    let records = answer.get("Records").map_or(&[][..], Json::elements);
+    let records = records.iter().map(read_record).collect::<Result<_, _>>()?;
+    Ok(Batch { records, next: answer.str_at("NextShardIterator").map(str::to_owned) })
 }
 
-fn change(record: &Json) -> Result<Change, Refusal> {
+fn read_record(record: &Json) -> Result<Record, Refusal> {
     let item = |name: &str| {
         let found = record.at(&["dynamodb", name]).and_then(read_item)?;
         found.typed.then_some(found.item)
@@ -149,7 +187,14 @@ fn change(record: &Json) -> Result<Change, Refusal> {
         Some("REMOVE") => None,
         _ => Some(item("NewImage").ok_or_else(|| missing("NewImage"))?),
     };
-    Ok(Change { key, image })
+    let number = record.at(&["dynamodb", "SequenceNumber"]).and_then(Json::as_str);
+    Ok(Record {
+        change: Change { key, image },
+        before: item("OldImage"),
+        number: number.ok_or_else(|| missing("SequenceNumber"))?.to_owned(),
+        made_ms: record.at(&["dynamodb", "ApproximateCreationDateTime"]).and_then(milliseconds),
+        is_expiry: record.at(&["userIdentity", "PrincipalId"]).and_then(Json::as_str) == Some(SERVICE),
+    })
 }
 
 /// Seconds with a fraction, as whole milliseconds.
@@ -181,14 +226,22 @@ mod tests {
 
     #[test]
     fn records_are_puts_and_deletes() {
-        let read = |record: &str| change(&Json::parse(record).unwrap()).map_err(String::from);
+        let read = |record: &str| read_record(&Json::parse(record).unwrap()).map_err(String::from);
         let put = read(
-            r#"{"eventName":"MODIFY","dynamodb":{"Keys":{"k":{"N":"1"}},"NewImage":{"k":{"N":"1"},"a":{"S":"x"}}}}"#,
+            r#"{"eventName":"MODIFY","dynamodb":{"SequenceNumber":"7","Keys":{"k":{"N":"1"}},"NewImage":{"k":{"N":"1"},"a":{"S":"x"}}}}"#,
         );
-        assert_eq!(put.unwrap().image.unwrap().len(), 2);
-        let delete =
-            read(r#"{"eventName":"REMOVE","dynamodb":{"Keys":{"k":{"N":"1"}},"OldImage":{"k":{"N":"1"}}}}"#);
-        assert_eq!(delete.unwrap().image, None);
+        let put = put.unwrap();
+        assert_eq!((put.change.image.unwrap().len(), put.number.as_str()), (2, "7"));
+        let delete = |identity: &str| {
+            let members = r#""Keys":{"k":{"N":"1"}},"SequenceNumber":"8","ApproximateCreationDateTime":5.0"#;
+            read(&format!(r#"{{"eventName":"REMOVE","dynamodb":{{{members}}}{identity}}}"#)).unwrap()
+        };
+        let deleted = delete("");
+        assert_eq!((deleted.change.image, deleted.made_ms, deleted.is_expiry), (None, Some(5000), false));
+        let by =
+            |principal: &str| format!(r#","userIdentity":{{"Type":"Service","PrincipalId":"{principal}"}}"#);
+        assert!(delete(&by("dynamodb.amazonaws.com")).is_expiry);
+        assert!(!delete(&by("another")).is_expiry);
         let without = read(r#"{"eventName":"INSERT","dynamodb":{"Keys":{"k":{"N":"1"}}}}"#);
         assert!(without.unwrap_err().contains("NewImage"));
         assert_eq!(milliseconds(&Json::parse("1700000000.25").unwrap()), Some(1_700_000_000_250));

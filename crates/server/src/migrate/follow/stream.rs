@@ -1,7 +1,7 @@
 //! The changes: every shard read in order, its records applied, its place noted.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use futures_util::future::try_join_all;
@@ -9,31 +9,27 @@ use futures_util::future::try_join_all;
 use super::super::writes::{self, Change, last_of_each};
 use super::follower::{Event, Follower, Interruption, NEAR_MS, Until};
 use super::progress::{Place, Progress, Shard};
-use super::shards::{self, Batch, Described, Start};
+use super::shard_reader::{ShardReader, add_new, readable, source_now_ms};
+use super::shards::{Batch, Described, Record};
 use crate::client::endpoint::Client;
 use crate::process::environment::{instant, now};
 use crate::process::failure::Failure;
 
-/// How long a stream keeps its records (developer guide: change data capture for DynamoDB Streams).
-const KEPT_MS: u64 = 24 * 60 * 60 * 1000;
-
 /// Connections that read shards side by side.
 const LANES: usize = 4;
 
-/// The pause after a round that found nothing.
-const PAUSE: Duration = Duration::from_millis(200);
+/// The pause after a round that found nothing. The service lets a shard be read five times a second.
+pub(crate) const PAUSE: Duration = Duration::from_millis(200);
 
 /// The time between two looks for new shards. A shard that ends is followed by others at once.
-const LOOK_EVERY: Duration = Duration::from_secs(10);
+pub(crate) const LOOK_EVERY: Duration = Duration::from_secs(10);
 
 /// The time between two notes of a place that does not change, so that its age is known.
-const NOTE_EVERY_MS: u64 = 60_000;
+pub(crate) const NOTE_EVERY_MS: u64 = 60_000;
 
 /// Rounds in a row without a record before a stream counts as read, or without an old one before it counts as
 /// nearly read: a shard may answer with an empty page before its tip.
 const ROUNDS: u32 = 3;
-
-const EXPIRED: &str = "ExpiredIteratorException";
 
 /// A connection on each side.
 struct Lane {
@@ -43,7 +39,7 @@ struct Lane {
 
 /// What a round has found.
 #[derive(Clone, Copy, Debug, Default)]
-struct Found {
+struct RoundCounts {
     records: u64,
     /// How long ago the last record of the shard that is furthest behind was made, once it was applied.
     lag_ms: u64,
@@ -60,23 +56,23 @@ struct Nearness {
 }
 
 impl Nearness {
-    fn note(&mut self, found: Found) {
+    fn note(&mut self, found: RoundCounts) {
         let count = |rounds: u32, is_so: bool| if is_so { rounds.saturating_add(1) } else { 0 };
         self.quiet = count(self.quiet, found.records == 0 && !found.has_end);
         self.near = count(self.near, found.lag_ms < NEAR_MS && !found.has_end);
     }
 }
 
-/// The reader of a stream whose positions are noted.
-pub(super) struct Reader<'r, 'f> {
+/// Reads a stream whose positions are noted, and applies its records.
+pub(super) struct Applier<'r, 'f> {
     follower: &'r Follower<'f>,
     lanes: RefCell<Vec<Lane>>,
-    iterators: RefCell<HashMap<String, String>>,
+    shards: ShardReader,
     /// Whether the source is a server whose clock stands until it is moved.
     has_standing_clock: bool,
 }
 
-impl<'r, 'f> Reader<'r, 'f> {
+impl<'r, 'f> Applier<'r, 'f> {
     /// Notes the positions of a new follower, or checks that those of an earlier process can be read.
     pub(super) async fn open(follower: &'r Follower<'f>) -> Result<Self, Interruption> {
         let mut lanes = Vec::new();
@@ -88,8 +84,8 @@ impl<'r, 'f> Reader<'r, 'f> {
             Some(lane) => lane.streams.standing_clock_ms().await.is_some(),
             None => false,
         };
-        let (lanes, iterators) = (RefCell::new(lanes), RefCell::new(HashMap::new()));
-        let own = Self { follower, lanes, iterators, has_standing_clock };
+        let shards = ShardReader::new(follower.stream.clone());
+        let own = Self { follower, lanes: RefCell::new(lanes), shards, has_standing_clock };
         if follower.progress.borrow().shards.is_empty() {
             own.begin().await?;
         } else {
@@ -98,20 +94,23 @@ impl<'r, 'f> Reader<'r, 'f> {
         Ok(own)
     }
 
-    /// Begins every shard at its tip, which of a closed one is its end.
+    /// Begins every shard at its tip, which of a closed one is its end. Without a Scan, at its beginning.
     async fn begin(&self) -> Result<(), Interruption> {
+        if self.follower.progress.borrow().from_ms.is_some() {
+            // Before the shards are noted with it: a process that finds them goes on by this time.
+            self.follower.progress.borrow_mut().read_ms = now().0;
+            return Ok(self.look_for_new().await?);
+        }
         let mut lane = self.take_lane()?;
-        let stream = &self.follower.stream;
         let (mut places, mut batches) = (BTreeMap::new(), Vec::new());
-        for Described { id, parent } in shards::shards(&mut lane.streams, stream).await? {
-            let iterator = shards::iterator(&mut lane.streams, stream, &id, Start::Tip).await?;
+        for Described { id, parent, .. } in self.shards.shards(&mut lane.streams).await? {
             // A place that is taken when the iterator is first used comes before the Scan, too.
-            batches.push((id.clone(), shards::records(&mut lane.streams, &iterator).await?));
+            batches.push((id.clone(), self.shards.at_tip(&mut lane.streams, &id).await?));
             places.insert(id, Shard { parent, place: Place::Tip });
         }
         // Those that have begun meanwhile are read as a whole.
-        for Described { id, parent } in shards::shards(&mut lane.streams, stream).await? {
-            places.entry(id).or_insert(Shard { parent, place: Place::Beginning });
+        for Described { id, parent, first } in self.shards.shards(&mut lane.streams).await? {
+            places.entry(id).or_insert(Shard { parent, place: Place::Beginning(first) });
         }
         if places.is_empty() {
             let text = "the source's stream has no shard yet: try again in a moment";
@@ -131,28 +130,13 @@ impl<'r, 'f> Reader<'r, 'f> {
         Ok(())
     }
 
-    /// Checks the places of an earlier process.
+    /// Goes on at the places of an earlier process.
     async fn go_on(&self) -> Result<(), Interruption> {
-        let (read_ms, places) = {
-            let progress = self.follower.progress.borrow();
-            (progress.read_ms, progress.shards.clone())
-        };
-        if now().0.saturating_sub(read_ms) >= KEPT_MS {
-            return Err(Interruption::Lost("the stream was last read more than 24 hours ago".to_owned()));
-        }
         let mut lane = self.take_lane()?;
-        let described = shards::shards(&mut lane.streams, &self.follower.stream).await?;
-        for (id, shard) in places.iter().filter(|(_, shard)| shard.place != Place::End) {
-            if !described.iter().any(|known| known.id == *id) {
-                return Err(Interruption::Lost(format!("the shard {id} is gone")));
-            }
-            let start = Start::Place(&shard.place);
-            let iterator = shards::iterator(&mut lane.streams, &self.follower.stream, id, start).await;
-            self.iterators.borrow_mut().insert(id.clone(), iterator?);
-        }
+        let progress = self.follower.progress();
+        let described = self.shards.go_on(&mut lane.streams, self.follower.source, &progress).await?;
         self.lanes.borrow_mut().push(lane);
-        self.follower.note(|progress| add_new(progress, described))?;
-        Ok(())
+        Ok(self.follower.note(|progress| add_new(progress, described))?)
     }
 
     fn take_lane(&self) -> Result<Lane, Failure> {
@@ -169,16 +153,19 @@ impl<'r, 'f> Reader<'r, 'f> {
                 self.look_for_new().await?;
                 looked = instant();
             }
-            let changes = self.follower.progress.borrow().changes;
+            let (changes, expiries) = self.follower.applied();
             nearness.note(found);
             if found.records > 0 {
-                (self.follower.show)(Event::Applied { changes, lag_ms: found.lag_ms });
+                (self.follower.show)(Event::Applied { changes, expiries, lag_ms: found.lag_ms });
             }
             let is_quiet = nearness.quiet >= ROUNDS;
             if nearness.near >= ROUNDS && self.follower.is_scanned() {
                 if !has_caught_up && (is_quiet || found.records > 0) {
-                    (self.follower.show)(Event::CaughtUp { changes, is_quiet });
+                    (self.follower.show)(Event::CaughtUp { changes, expiries, is_quiet });
                     has_caught_up = true;
+                }
+                if until == Until::Near {
+                    return self.number_tips().await;
                 }
                 if until == Until::CaughtUp && is_quiet {
                     return Ok(());
@@ -190,15 +177,68 @@ impl<'r, 'f> Reader<'r, 'f> {
         }
     }
 
+    /// Gives shards that were begun at their tip, and have shown nothing since, a place with a number.
+    async fn number_tips(&self) -> Result<(), Interruption> {
+        let tips: Vec<String> = {
+            let progress = self.follower.progress.borrow();
+            let tips = progress.shards.iter().filter(|(_, shard)| shard.place == Place::Tip);
+            tips.map(|(id, _)| id.clone()).collect()
+        };
+        let mut lane = self.take_lane()?;
+        for id in tips {
+            self.number_tip(&mut lane, &id).await?;
+        }
+        self.lanes.borrow_mut().push(lane);
+        Ok(self.follower.note(|progress| progress.read_ms = now().0)?)
+    }
+
+    /// Looks for the last record before the tip of a shard. As the shard shows nothing afterwards, the place
+    /// is exact. A shard without a record stays at its tip.
+    async fn number_tip(&self, lane: &mut Lane, id: &str) -> Result<(), Interruption> {
+        let history = ShardReader::new(self.follower.stream.clone());
+        let mut past = Progress::new(0);
+        past.shards.insert(id.to_owned(), Shard { parent: None, place: Place::Tip });
+        let mut quiet = 0;
+        while quiet < ROUNDS {
+            if quiet > 0 {
+                tokio::time::sleep(PAUSE).await;
+            }
+            quiet += 1;
+            if let Some(place) = past.shards.get(id).map(|shard| shard.place.clone())
+                && place != Place::End
+            {
+                let Batch { records, next } =
+                    history.next(&mut lane.streams, id, (&place, None), None).await?;
+                let last = records.last().map(|record| Place::After(record.number.clone()));
+                if last.is_some() {
+                    quiet = 0;
+                }
+                history.moved(&mut past, id, (last, next));
+            }
+            let batch = self.batch(lane, id).await?;
+            let has_moved = !batch.records.is_empty() || batch.next.is_none();
+            self.take(lane, id, batch).await?;
+            if has_moved {
+                return Ok(());
+            }
+        }
+        let before = past.shards.remove(id).filter(|before| before.place != Place::End);
+        if let (Some(shard), Some(before)) = (self.follower.progress.borrow_mut().shards.get_mut(id), before)
+        {
+            shard.place = before.place;
+        }
+        Ok(())
+    }
+
     /// Reads every readable shard once.
-    async fn round(&self) -> Result<Found, Interruption> {
+    async fn round(&self) -> Result<RoundCounts, Interruption> {
         let readable = readable(&self.follower.progress.borrow());
         let mut lanes = std::mem::take(&mut *self.lanes.borrow_mut());
         let share = readable.len().div_ceil(lanes.len().max(1)).max(1);
         let parts = lanes.iter_mut().zip(readable.chunks(share));
         let found = try_join_all(parts.map(|(lane, shards)| self.read_each(lane, shards))).await?;
         *self.lanes.borrow_mut() = lanes;
-        let found = found.into_iter().fold(Found::default(), |sum, one| Found {
+        let found = found.into_iter().fold(RoundCounts::default(), |sum, one| RoundCounts {
             records: sum.records + one.records,
             lag_ms: sum.lag_ms.max(one.lag_ms),
             has_end: sum.has_end || one.has_end,
@@ -210,13 +250,14 @@ impl<'r, 'f> Reader<'r, 'f> {
         Ok(found)
     }
 
-    async fn read_each(&self, lane: &mut Lane, shards: &[String]) -> Result<Found, Interruption> {
-        let mut found = Found::default();
+    async fn read_each(&self, lane: &mut Lane, shards: &[String]) -> Result<RoundCounts, Interruption> {
+        let mut found = RoundCounts::default();
         for shard in shards {
             let batch = self.batch(lane, shard).await?;
-            found.records += u64::try_from(batch.changes.len()).unwrap_or(u64::MAX);
+            found.records += u64::try_from(batch.records.len()).unwrap_or(u64::MAX);
             found.has_end |= batch.next.is_none();
-            let (is_empty, last_ms) = (batch.changes.is_empty(), batch.last_ms);
+            let is_empty = batch.records.is_empty();
+            let last_ms = batch.records.last().and_then(|record| record.made_ms);
             self.take(lane, shard, batch).await?;
             if !is_empty {
                 let now_ms = self.source_now_ms(lane).await;
@@ -229,46 +270,54 @@ impl<'r, 'f> Reader<'r, 'f> {
 
     /// The time by which the source dates its records.
     async fn source_now_ms(&self, lane: &mut Lane) -> u64 {
-        let standing = if self.has_standing_clock { lane.streams.standing_clock_ms().await } else { None };
-        standing.unwrap_or_else(|| now().0)
+        if self.has_standing_clock { source_now_ms(&mut lane.streams).await } else { now().0 }
     }
 
     /// Applies the records of a shard, and moves its place after them; the caller keeps it.
     async fn take(&self, lane: &mut Lane, shard: &str, batch: Batch) -> Result<(), Failure> {
-        let Batch { changes, last, next, .. } = batch;
-        let count = u64::try_from(changes.len()).unwrap_or(u64::MAX);
+        let Batch { mut records, next } = batch;
+        let last = records.last().map(|record| record.number.clone());
+        let older = self.older(shard, &records);
+        let place =
+            if older > 0 && older == records.len() { last.map(Place::Older) } else { last.map(Place::After) };
+        records.drain(..older);
+        let count = u64::try_from(records.len()).unwrap_or(u64::MAX);
+        let expiries = records.iter().filter(|record| record.is_expiry).count();
+        let own = |change: Change| Change {
+            image: change.image.map(|item| self.follower.for_target(item)),
+            ..change
+        };
+        let changes = records.into_iter().map(|record| own(record.change)).collect();
         self.apply(&mut lane.target, changes).await?;
         let mut progress = self.follower.progress.borrow_mut();
         progress.changes += count;
-        if let Some(own) = progress.shards.get_mut(shard) {
-            match (&next, last) {
-                (None, _) => own.place = Place::End,
-                (Some(_), Some(number)) => own.place = Place::After(number),
-                (Some(_), None) => {}
-            }
-        }
-        let mut iterators = self.iterators.borrow_mut();
-        match next {
-            Some(next) => iterators.insert(shard.to_owned(), next),
-            None => iterators.remove(shard),
-        };
+        progress.expiries += u64::try_from(expiries).unwrap_or(u64::MAX);
+        self.shards.moved(&mut progress, shard, (place, next));
         Ok(())
     }
 
-    /// The next records of a shard. An iterator that has expired is taken anew at the shard's place.
+    /// How many of the next records of a shard are older than the time that the follower begins with. Once a
+    /// shard has shown a record that is not, none is: what is applied of it has no gap, however exact the
+    /// times are.
+    fn older(&self, shard: &str, records: &[Record]) -> usize {
+        let progress = self.follower.progress.borrow();
+        let place = progress.shards.get(shard).map(|shard| &shard.place);
+        let Some(from_ms) =
+            progress.from_ms.filter(|_| matches!(place, Some(Place::Beginning(_) | Place::Older(_))))
+        else {
+            return 0;
+        };
+        records.iter().take_while(|record| record.made_ms.is_some_and(|made_ms| made_ms < from_ms)).count()
+    }
+
+    /// The next records of a shard.
     async fn batch(&self, lane: &mut Lane, shard: &str) -> Result<Batch, Interruption> {
-        let known = self.iterators.borrow().get(shard).cloned();
-        if let Some(iterator) = known {
-            match shards::records(&mut lane.streams, &iterator).await {
-                Err(refusal) if refusal.kind == EXPIRED => {}
-                answer => return Ok(answer?),
-            }
-        }
-        let place = self.follower.progress.borrow().shards.get(shard).map(|shard| shard.place.clone());
-        let place = place.unwrap_or(Place::Beginning);
-        let stream = &self.follower.stream;
-        let iterator = shards::iterator(&mut lane.streams, stream, shard, Start::Place(&place)).await?;
-        Ok(shards::records(&mut lane.streams, &iterator).await?)
+        let (place, from_ms) = {
+            let progress = self.follower.progress.borrow();
+            let place = progress.shards.get(shard).map(|shard| shard.place.clone());
+            (place.unwrap_or(Place::Beginning(None)), progress.from_ms)
+        };
+        self.shards.next(&mut lane.streams, shard, (&place, from_ms), None).await
     }
 
     /// Puts and deletes the last state of each item that some records change.
@@ -286,54 +335,15 @@ impl<'r, 'f> Reader<'r, 'f> {
 
     async fn look_for_new(&self) -> Result<(), Failure> {
         let mut lane = self.take_lane()?;
-        let described = shards::shards(&mut lane.streams, &self.follower.stream).await?;
+        let described = self.shards.shards(&mut lane.streams).await?;
         self.lanes.borrow_mut().push(lane);
         self.follower.note(|progress| add_new(progress, described))
     }
 }
 
-/// Adds shards that are new, and forgets those at their end that the source has forgotten.
-fn add_new(progress: &mut Progress, described: Vec<Described>) {
-    progress
-        .shards
-        .retain(|id, shard| shard.place != Place::End || described.iter().any(|known| known.id == *id));
-    for Described { id, parent } in described {
-        progress.shards.entry(id).or_insert(Shard { parent, place: Place::Beginning });
-    }
-}
-
-/// The shards that have more to read and whose parents have not.
-fn readable(progress: &Progress) -> Vec<String> {
-    let is_read = |id: &String| progress.shards.get(id).is_none_or(|shard| shard.place == Place::End);
-    let open = progress.shards.iter().filter(|(_, shard)| shard.place != Place::End);
-    open.filter(|(_, shard)| shard.parent.as_ref().is_none_or(is_read)).map(|(id, _)| id.clone()).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn shard(parent: Option<&str>, place: Place) -> Shard {
-        Shard { parent: parent.map(str::to_owned), place }
-    }
-
-    fn progress(shards: &[(&str, Shard)]) -> Progress {
-        let mut progress = Progress::new(1);
-        progress.shards = shards.iter().map(|(id, shard)| ((*id).to_owned(), shard.clone())).collect();
-        progress
-    }
-
-    #[test]
-    fn a_shard_is_read_after_the_one_that_it_comes_from() {
-        let after = || Place::After("1".to_owned());
-        let own = progress(&[
-            ("done", shard(None, Place::End)),
-            ("parent", shard(Some("forgotten"), after())),
-            ("child", shard(Some("parent"), Place::Beginning)),
-            ("other", shard(Some("done"), Place::Beginning)),
-        ]);
-        assert_eq!(readable(&own), ["other", "parent"]);
-    }
 
     #[test]
     fn new_records_leave_a_reader_near_and_old_ones_or_a_shards_end_do_not() {
@@ -346,21 +356,8 @@ mod tests {
             (0, 0, false, (1, 1)),
             (0, 0, true, (0, 0)),
         ] {
-            own.note(Found { records, lag_ms, has_end });
+            own.note(RoundCounts { records, lag_ms, has_end });
             assert_eq!((own.quiet, own.near), expected, "{records} {lag_ms} {has_end}");
         }
-    }
-
-    #[test]
-    fn shards_at_their_end_are_forgotten_with_the_source_and_new_ones_read_from_their_beginning() {
-        let mut own = progress(&[("old", shard(None, Place::End)), ("kept", shard(None, Place::End))]);
-        let described = |id: &str, parent: Option<&str>| Described {
-            id: id.to_owned(),
-            parent: parent.map(str::to_owned),
-        };
-        add_new(&mut own, vec![described("kept", None), described("new", Some("kept"))]);
-        let expected =
-            progress(&[("kept", shard(None, Place::End)), ("new", shard(Some("kept"), Place::Beginning))]);
-        assert_eq!(own, expected);
     }
 }

@@ -17,12 +17,11 @@ use keywright_semantics::value::Item;
 use super::super::writes::{self, Change};
 use super::follower::{Event, Follower};
 use super::progress::{Cursor, Segment};
+use super::segment_scan::SegmentScan;
 use crate::client::endpoint::Client;
-use crate::client::paging::Pages;
 use crate::data::put;
 use crate::process::failure::Failure;
 
-const SCAN: &str = "Scan";
 const BATCH_GET: &str = "BatchGetItem";
 
 /// Requests of one lookup, whose responses may leave keys out.
@@ -44,55 +43,36 @@ async fn sweep(follower: &Follower<'_>, number: usize, of: usize) -> Result<(), 
     let of_progress = || follower.progress.borrow().sweep.get(number).cloned();
     let Some(segment) = of_progress().filter(|segment| !segment.is_done()) else { return Ok(()) };
     let (mut source, mut target) = (follower.source.connect().await?, follower.target.connect().await?);
-    let mut request = follower.target.about();
-    for (name, value) in keys_only(follower) {
-        request.set(name, value);
-    }
-    if of > 1 {
-        request.set("Segment", Json::number(number));
-        request.set("TotalSegments", Json::number(of));
-    }
-    let mut pages = Pages::new(SCAN, None);
-    if let Cursor::After(key) = segment.cursor {
-        pages = Pages::new(SCAN, Some(key.clone()));
-        request.set("ExclusiveStartKey", key);
-    }
+    let mut scan = SegmentScan::new(follower.target, (number, of), segment.cursor).with(keys_only(follower));
     loop {
         let begun = follower.tombstones.begin_page();
-        let swept = one_page(follower, (&mut source, &mut target), &request).await;
+        let swept = one_page(follower, (&mut source, &mut target), &mut scan).await;
         follower.tombstones.end_page(begun);
-        let Swept { read, removed, next } = swept?;
-        pages.note(read, next.as_ref())?;
-        let cursor = next.clone().map_or(Cursor::End, Cursor::After);
+        let (removed, cursor) = swept?;
+        let is_last = cursor == Cursor::End;
         follower.note(|progress| {
             if let Some(segment) = progress.sweep.get_mut(number) {
                 let items = segment.items + u64::try_from(removed).unwrap_or(u64::MAX);
                 *segment = Segment { items, cursor };
             }
         })?;
-        let Some(next) = next else { return Ok(()) };
-        request.set("ExclusiveStartKey", next);
+        if is_last {
+            return Ok(());
+        }
     }
 }
 
-/// What came of a page.
-struct Swept {
-    read: usize,
-    removed: usize,
-    /// The key that the next page begins after.
-    next: Option<Json>,
-}
-
-/// Reads a page of the target's keys, and deletes those that the source does not have.
+/// Reads a page of the target's keys, and deletes those that the source does not have. Returns how many, and
+/// where the next page begins.
 async fn one_page(
     follower: &Follower<'_>,
     (source, target): (&mut Client, &mut Client),
-    request: &Json,
-) -> Result<Swept, Failure> {
-    let answer = target.ask_again(SCAN, request).await?;
-    let elements = answer.get("Items").map_or(&[][..], Json::elements);
+    scan: &mut SegmentScan,
+) -> Result<(usize, Cursor), Failure> {
+    let page = scan.page(target).await?;
+    let keys = page.items().collect::<Result<Vec<Item>, _>>()?;
     let mut removed = 0;
-    for part in elements.chunks(BATCH_GET_KEYS_MAX) {
+    for part in keys.chunks(BATCH_GET_KEYS_MAX) {
         let gone = gone(follower, source, part).await?;
         for part in gone.chunks(put::BATCH_ITEMS_MAX) {
             let _deletes = follower.tombstones.put_under_way().await;
@@ -103,18 +83,13 @@ async fn one_page(
             writes::apply(target, &follower.target.table, deletes.iter()).await?;
         }
     }
-    let next = answer.get("LastEvaluatedKey").filter(|key| matches!(key, Json::Object(_))).cloned();
-    Ok(Swept { read: elements.len(), removed, next })
+    Ok((removed, page.cursor))
 }
 
 /// The keys that the source does not have.
-async fn gone(follower: &Follower<'_>, source: &mut Client, keys: &[Json]) -> Result<Vec<Item>, Failure> {
-    let mut wanted: BTreeMap<String, Item> = BTreeMap::new();
-    for key in keys {
-        let read = read_item(key).filter(|read| read.typed);
-        let key = read.ok_or("Scan: an item is not in DynamoDB's typed form")?.item;
-        wanted.insert(key_text(&follower.keys, &key), key);
-    }
+async fn gone(follower: &Follower<'_>, source: &mut Client, keys: &[Item]) -> Result<Vec<Item>, Failure> {
+    let mut wanted: BTreeMap<String, Item> =
+        keys.iter().map(|key| (key_text(&follower.keys, key), key.clone())).collect();
     let mut found: BTreeSet<String> = BTreeSet::new();
     let table = follower.source.table.as_str();
     let mut keys: Vec<Json> = wanted.values().map(|key| write_item(key, &[])).collect();

@@ -1,4 +1,4 @@
-// Runs the shared scenario with the Java SDK. Usage: java -cp 'lib/*' RunScenario.java ENDPOINT SCENARIO
+// Runs shared scenarios with the Java SDK. Usage: java -cp 'lib/*' RunScenario.java ENDPOINT SCENARIO [ENDPOINT SCENARIO]
 //
 // Requests and responses are made from JSON and compared with it by the SDK's own description of its classes, which
 // has the service's names.
@@ -149,6 +149,15 @@ public class RunScenario {
         }
     }
 
+    /** Whether an error is of its own class, if the SDK has one. */
+    static boolean isTyped(AwsServiceException thrown, String code) {
+        try {
+            return Class.forName(PACKAGE + code).isInstance(thrown);
+        } catch (ClassNotFoundException none) {
+            return true;
+        }
+    }
+
     /** What is wrong with a step, or null. */
     static String fault(DynamoDbClient client, Map<String, JsonNode> step) throws Exception {
         JsonNode error = step.get("error");
@@ -161,6 +170,9 @@ public class RunScenario {
                 return said;
             }
             Map<String, JsonNode> wanted = error.asObject();
+            if (!isTyped(thrown, wanted.get("code").asString())) {
+                return "got " + said + " of no class of its own";
+            }
             boolean isExpected = said.equals(wanted.get("code").asString() + ": " + wanted.get("message").asString());
             return isExpected ? null : "got " + said;
         }
@@ -177,10 +189,10 @@ public class RunScenario {
         return differs(step.get("expect"), output, "");
     }
 
-    public static void main(String[] arguments) throws Exception {
-        List<JsonNode> steps = JsonNode.parser().parse(Files.readString(Path.of(arguments[1]))).asArray();
+    static void run(String endpoint, String scenario) throws Exception {
+        List<JsonNode> steps = JsonNode.parser().parse(Files.readString(Path.of(scenario))).asArray();
         try (DynamoDbClient client = DynamoDbClient.builder()
-                .endpointOverride(URI.create(arguments[0]))
+                .endpointOverride(URI.create(endpoint))
                 .region(Region.US_EAST_1)
                 .credentialsProvider(StaticCredentialsProvider.create(AwsBasicCredentials.create("local", "local")))
                 .httpClient(UrlConnectionHttpClient.create())
@@ -199,5 +211,11 @@ public class RunScenario {
             }
         }
         System.out.println(steps.size() + " steps passed");
+    }
+
+    public static void main(String[] arguments) throws Exception {
+        for (int place = 0; place + 1 < arguments.length; place += 2) {
+            run(arguments[place], arguments[place + 1]);
+        }
     }
 }

@@ -80,7 +80,7 @@ fn a_restored_table_has_no_policy() {
 #[cfg(all(feature = "postgres", unix))]
 #[test]
 fn a_policy_put_at_one_server_binds_requests_at_another() {
-    let Some(url) = crate::support::postgres::url_or_say("policies") else { return };
+    let Some(url) = crate::support::shared_store::url_or_say("policies") else { return };
     let scene = Scene::with(&["--store", &url]);
     let keys = scene.keys();
     let other = Server::start(&["--store", &url, "--credentials", &keys]);

@@ -43,6 +43,12 @@ export function backlogText(way) {
 /** The entry of a status for a region. @param {any} status @param {string} region */
 export const wayTo = (status, region) => status?.replicas.find((one) => one.region === region);
 
+/** By how much a region's clock is ahead of others', as far as its changes show it. @param {Member[]} members @param {string} region */
+function clockText(members, region) {
+  const ahead = Math.max(0, ...members.map((one) => wayTo(one.status, region)?.["clock-ahead"] ?? 0));
+  return ahead > 0 ? html`<br><b class="tl-bad">clock ahead</b> by ${lagText(ahead)} at least: its writes win over later ones` : nothing;
+}
+
 /** How long changes take. @param {{average: number, longest: number}|null|undefined} latency null: denied */
 function latencyText(latency) {
   if (latency === null) return html`<span class="dim">not shown: denied</span>`;
@@ -68,7 +74,7 @@ export function replicasView({ table, members, witnesses, latency, actions }) {
     const name = isOwn ? html`<b>${visible(region)}</b> <span class="dim">this region</span>` : peer ? visible(region) : html`<a class="md-link" href=${`/${encodeURIComponent(region)}/t/${encodeURIComponent(table)}?tab=regions`}>${visible(region)}</a>`;
     const state = entry?.ReplicaStatus ?? facts?.TableStatus ?? "";
     return html`<tr data-region=${region}><th scope="row">${name}${peer ? html`<br><span class="dim">kept by another server${peer.answered === undefined ? "" : `, which answered ${lagText(peer.answered)} ago`}</span>` : nothing}</th>
-      <td>${state === "ACTIVE" ? "active" : html`<b>${plain(state)}</b>`}${entry?.ReplicaStatusDescription ? html`<br>${visible(entry.ReplicaStatusDescription)}` : nothing}${entry?.ReplicaInaccessibleDateTime ? html`<br>since ${timeOf(entry.ReplicaInaccessibleDateTime * 1000)}` : nothing}${unknown ? html`<br><span class="dim">${unknown}</span>` : nothing}${peer?.fault ? html`<br><b class="tl-bad">problem</b>: ${visible(peer.fault)}` : nothing}</td>
+      <td>${state === "ACTIVE" ? "active" : html`<b>${plain(state)}</b>`}${entry?.ReplicaStatusDescription ? html`<br>${visible(entry.ReplicaStatusDescription)}` : nothing}${entry?.ReplicaInaccessibleDateTime ? html`<br>since ${timeOf(entry.ReplicaInaccessibleDateTime * 1000)}` : nothing}${unknown ? html`<br><span class="dim">${unknown}</span>` : nothing}${clockText(members, region)}${peer?.fault ? html`<br><b class="tl-bad">problem</b>: ${visible(peer.fault)}` : nothing}</td>
       <td class="is-number">${facts?.ItemCount === undefined ? "" : facts.ItemCount.toLocaleString("en")}</td>
       <td>${facts?.CreationDateTime ? timeOf(facts.CreationDateTime * 1000) : ""}</td>
       <td>${facts ? (stream?.StreamEnabled ? plain(stream.StreamViewType) : "off") : ""}</td>

@@ -139,7 +139,7 @@ fn fault_of(survey: &Survey) -> Option<String> {
     if survey.too_deep {
         Some(fault(ValueFault::TooDeep))
     } else if survey.long_number {
-        Some(fault(ValueFault::Number { fault: NumberFault::TooManyDigits, text: String::new() }))
+        Some(fault(ValueFault::Number { fault: NumberFault::TooManyDigits, text: Box::default() }))
     } else if survey.has_sexp {
         Some(messages::ion_type_not_supported("sexp"))
     } else if survey.values > VALUES_MAX {

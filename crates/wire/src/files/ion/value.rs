@@ -176,7 +176,7 @@ fn members<T>(elements: Vec<Value>, member: impl Fn(Value) -> Result<T, String>)
 }
 
 fn number(text: String) -> Result<Number, String> {
-    Number::parse(&text).map_err(|found| fault(&ValueFault::Number { fault: found, text }))
+    Number::parse(&text).map_err(|found| fault(&ValueFault::Number { fault: found, text: text.into() }))
 }
 
 fn fault(fault: &ValueFault) -> String {

@@ -33,8 +33,8 @@ pub fn push_change(out: &mut Vec<u8>, change: &Change<'_>) {
 
 fn map(out: &mut Vec<u8>, members: &MapRef<'_>) {
     out.push(b'{');
-    separated(out, members.iter_stored(), |out, (name, value)| {
-        field_name(out, name);
+    separated(out, members.members(), |out, (name, value)| {
+        field_name(out, name.as_bytes());
         out.push(b':');
         stored(out, &value);
     });
@@ -73,7 +73,7 @@ fn separated<T>(out: &mut Vec<u8>, elements: impl Iterator<Item = T>, mut push: 
 
 fn stored(out: &mut Vec<u8>, value: &StoredRef<'_>) {
     match value {
-        StoredRef::S(text) => string(out, text),
+        StoredRef::S(text) => string(out, text.as_bytes()),
         StoredRef::N(number) => {
             let mut text = Vec::new();
             number.push_text(&mut text);

@@ -37,14 +37,14 @@ fn value() -> impl Strategy<Value = AttributeValue> {
     leaf.prop_recursive(4, 32, 6, |inner| {
         prop_oneof![
             vec(inner.clone(), 0..6).prop_map(AttributeValue::L),
-            btree_map(text(), inner, 0..6).prop_map(AttributeValue::M),
+            btree_map(text(), inner, 0..6).prop_map(|map| AttributeValue::M(map.into_iter().collect())),
         ]
     })
 }
 
 fn item() -> impl Strategy<Value = Item> {
     let name = text().prop_filter("attributes have names", |name| !name.is_empty());
-    btree_map(name, value(), 0..6)
+    btree_map(name, value(), 0..6).prop_map(|map| map.into_iter().collect())
 }
 
 proptest! {

@@ -8,12 +8,13 @@ use std::collections::BTreeMap;
 
 use keywright_semantics::schema::TableClass;
 
-use crate::catalogue::{ClassState, IndexOverrides, Overrides, Table};
+use super::replicas::{IndexOverrides, Overrides};
+use super::table::{ClassState, Table};
 use crate::support::layout::TableId;
 
 /// The settings of a table that a replica can set differently.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Values {
+pub(crate) struct Values {
     pub read_units: u64,
     pub read_units_max: Option<i64>,
     pub class: Option<TableClass>,
@@ -23,7 +24,7 @@ pub(super) struct Values {
 
 /// The same of an index.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct IndexValues {
+pub(crate) struct IndexValues {
     pub read_units: u64,
     pub read_units_max: Option<i64>,
 }
@@ -48,7 +49,7 @@ impl Values {
 
     /// Those of a group: each is the value of the first member, in the order of joining, that does not
     /// override it. If all do, it is the first member's.
-    pub(super) fn of_group(tables: &[Table]) -> Self {
+    pub(crate) fn of_group(tables: &[Table]) -> Self {
         let mut members: Vec<&Table> = tables.iter().collect();
         members.sort_by_key(|table| place(table));
         let Some(first) = members.first() else { return Self::default() };
@@ -86,7 +87,7 @@ impl Values {
     }
 
     /// Puts these values in force in a table.
-    pub(super) fn put_into(&self, table: &mut Table) {
+    pub(crate) fn put_into(&self, table: &mut Table) {
         table.throughput.read_units = self.read_units;
         table.on_demand.read_units_max = self.read_units_max;
         table.class = self
@@ -102,7 +103,7 @@ impl Values {
     }
 
     /// These values with a member's overrides.
-    pub(super) fn with(&self, overrides: &Overrides) -> Self {
+    pub(crate) fn with(&self, overrides: &Overrides) -> Self {
         let mut values = self.clone();
         values.read_units = overrides.read_units.unwrap_or(values.read_units);
         values.read_units_max = overrides.read_units_max.or(values.read_units_max);
@@ -117,7 +118,7 @@ impl Values {
     }
 
     /// The class as it is in force: a table without one has the standard class.
-    pub(super) fn class(&self) -> TableClass {
+    pub(crate) fn class(&self) -> TableClass {
         self.class.unwrap_or(TableClass::Standard)
     }
 
@@ -167,14 +168,16 @@ impl Lifted {
 
     /// Puts the overrides in force again that still replace the value that they did.
     pub(crate) fn lay(self, tables: &mut [Table]) {
-        let Some((first, [_, ..])) = tables.split_first() else { return };
-        assert!(first.replication.is_some(), "several tables are a group");
+        let is_group = tables.first().is_some_and(|first| first.replication.is_some());
+        assert!(is_group || tables.len() <= 1, "several tables are a group");
+        // A table whose group is on other servers may have overrides too.
+        let Some(first) = tables.first().filter(|first| first.replication.is_some()) else { return };
         let now = Values::of(first);
         let members = first.replication.iter().flat_map(|group| &group.members);
         let kept: Vec<(TableId, Overrides)> =
             members.map(|member| (member.table, self.before.kept(&now, &member.overrides))).collect();
         for (member, overrides) in kept {
-            set(tables, member, &overrides);
+            set_overrides(tables, member, &overrides);
             if let Some(table) = tables.iter_mut().find(|table| table.id == member) {
                 now.with(&overrides).put_into(table);
             }
@@ -183,7 +186,7 @@ impl Lifted {
 }
 
 /// Notes a member's overrides in every record of its group.
-pub(super) fn set(tables: &mut [Table], member: TableId, overrides: &Overrides) {
+pub(crate) fn set_overrides(tables: &mut [Table], member: TableId, overrides: &Overrides) {
     for table in tables {
         if let Some(member) = table.replication.as_mut().and_then(|group| group.member_mut(member)) {
             member.overrides = overrides.clone();
