@@ -98,6 +98,13 @@ class Trial {
 
   get studio() { return this.server.studio; }
 
+  /** What the page and the server's log say: where pictures are lost, it shows why a test has failed. */
+  async seen() {
+    const log = this.server.log().split('\n').slice(-8).join('\n');
+    const page = await this.page.locator('main').innerText({timeout: 5_000});
+    return `the page: ${page.replace(/\s+/g, ' ').slice(0, 2_000)}\nthe server's log ends with: ${log}`;
+  }
+
   /** Faults that match this are expected. */
   allow(pattern) { this.allowed.push(pattern); }
 
@@ -339,7 +346,7 @@ async function runOne(browser, {name, options, run}) {
     strictEqual(faults.join('\n'), '', 'faults of the page');
   } catch (error) {
     await trial.picture(`failed-${name.replace(/\W+/g, '-')}`, failures).catch(() => undefined);
-    throw error;
+    throw new Error(`${error.stack ?? error}\n${await trial.seen().catch(String)}`);
   } finally {
     await trial.context?.close().catch(() => undefined);
     await trial.server.stop();

@@ -10,6 +10,9 @@ const UNITS: u64 = 1_024;
 /// How long the paced bulk put takes.
 const SECONDS: u64 = 6;
 
+/// How often a rate is tried to be kept.
+const TRIES: u32 = 4;
+
 /// Objects that are read side by side.
 const OBJECTS: u64 = 4;
 
@@ -27,12 +30,18 @@ fn paced(scene: &Scene, seconds: u64) -> Value {
 fn it_writes_as_many_units_a_second_as_were_asked_for_within_a_tenth() {
     let mut scene = scene(&[]);
     let wish = paced(&scene, SECONDS);
-    let ended = scene.db.bulk_put(&wish);
-    assert_eq!((counts(&ended), &ended["MaxWriteRequestUnits"]), ([UNITS * SECONDS, 0], &json!(UNITS)));
-    let time = |name: &str| ended[name].as_f64().unwrap();
-    let took = time("EndTime") - time("StartTime");
     let expected = f64::from(u32::try_from(SECONDS).unwrap());
-    assert!((took - expected).abs() <= expected / 10.0, "{took} s instead of {expected} s");
+    // A machine that does much else can slow one down. None is ever quicker.
+    let is_within = (0..TRIES).any(|_| {
+        let ended = scene.db.bulk_put(&wish);
+        assert_eq!((counts(&ended), &ended["MaxWriteRequestUnits"]), ([UNITS * SECONDS, 0], &json!(UNITS)));
+        let time = |name: &str| ended[name].as_f64().unwrap();
+        let took = time("EndTime") - time("StartTime");
+        assert!(took >= expected * 0.9, "{took} s instead of {expected} s");
+        eprintln!("{took} s instead of {expected} s");
+        took <= expected * 1.1
+    });
+    assert!(is_within, "each of {TRIES} bulk puts was too slow");
 }
 
 #[test]
