@@ -161,7 +161,7 @@ export class KwBackups extends Watching {
     const broken = this.stored?.backups.find((one) => one.table === table && one.id === id)?.error;
     const found = copy.verified;
     return html`${copy.sealed ? html`complete ${timeOf(copy.sealed)}<br><span class="dim">${sizeText(copy.bytes)} in ${count(copy.chunks, "chunk")}, full</span>` : "complete"}<br>
-      ${isAtWork(verify) ? progress("being verified", verify) : broken ? html`<b class="tl-bad">damaged</b>: ${broken}` : found?.damage ? html`<b class="tl-bad">damaged</b>, verified ${timeOf(found.at)}: ${found.damage}`
+      ${isAtWork(verify) ? progress("being verified", verify) : found?.damage ? html`<b class="tl-bad">damaged</b>, verified ${timeOf(found.at)}: ${found.damage}` : broken ? html`<b class="tl-bad">damaged</b>: ${broken}`
         : html`${found ? html`whole, verified ${timeOf(found.at)}` : html`<span class="dim">not verified</span>`}${verify?.error && !(found?.at >= verify.ended) ? html`<br>the last verification ended: ${verify.error.message}` : nothing}`}`;
   }
 
