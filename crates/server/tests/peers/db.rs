@@ -15,6 +15,8 @@ use crate::support::{Server, without_aws_settings};
 
 /// Longer than anything here takes: a server that was away is asked again within a minute.
 pub(crate) const LONG: Duration = Duration::from_mins(2);
+/// A connection that was not used for so long is made anew.
+const IDLE: Duration = Duration::from_secs(10);
 
 /// Runs `keywright global` against a region of a server; its status and all it has printed.
 pub(crate) fn global(server: &Server, region: &str, arguments: &[&str]) -> (Option<i32>, String) {
@@ -30,20 +32,31 @@ pub(crate) fn global(server: &Server, region: &str, arguments: &[&str]) -> (Opti
 /// A connection that signs for one region.
 pub(crate) struct Db {
     stream: BufReader<TcpStream>,
+    used: Instant,
+    address: String,
     key: Key,
+}
+
+fn connection(address: &str) -> io::Result<BufReader<TcpStream>> {
+    let stream = TcpStream::connect(address)?;
+    stream.set_nodelay(true)?;
+    stream.set_read_timeout(Some(LONG))?;
+    Ok(BufReader::new(stream))
 }
 
 impl Db {
     pub(crate) fn to(address: &str, (id, secret): (&str, &str), region: &str) -> io::Result<Self> {
-        let stream = TcpStream::connect(address)?;
-        stream.set_nodelay(true)?;
-        stream.set_read_timeout(Some(LONG))?;
+        let (stream, address) = (connection(address)?, address.to_owned());
         let key = Key::from((id.to_owned(), secret.to_owned()));
-        Ok(Self { stream: BufReader::new(stream), key: Key { region: region.to_owned(), ..key } })
+        Ok(Self { stream, used: Instant::now(), address, key: Key { region: region.to_owned(), ..key } })
     }
 
     /// Sends a request; a fault means that its outcome is unknown.
     pub(crate) fn send(&mut self, ask: &Ask<'_>) -> io::Result<(u16, Value)> {
+        // The server closes a connection that is idle for long.
+        if self.used.elapsed() > IDLE {
+            self.stream = connection(&self.address)?;
+        }
         let mut request = format!("{} {} HTTP/1.1\r\nHost: localhost\r\n", ask.method, ask.path);
         let own = ask.headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
         for (name, value) in signature(&self.key, "localhost", ask).into_iter().chain(own) {
@@ -68,6 +81,7 @@ impl Db {
         }
         let mut body = vec![0; length];
         self.stream.read_exact(&mut body)?;
+        self.used = Instant::now();
         Ok((status, serde_json::from_slice(&body).unwrap_or_default()))
     }
 

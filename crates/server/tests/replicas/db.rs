@@ -15,6 +15,8 @@ pub(crate) const THERE: &str = "eu-west-1";
 pub(crate) const TABLE: &str = "Carts";
 /// Longer than anything here takes.
 pub(crate) const LONG: Duration = Duration::from_mins(2);
+/// A connection that was not used for so long is made anew.
+const IDLE: Duration = Duration::from_secs(10);
 
 /// The path of a clock that stands.
 const CLOCK: &str = "/_keywright/clock";
@@ -22,6 +24,7 @@ const CLOCK: &str = "/_keywright/clock";
 /// A connection that signs for one region.
 pub(crate) struct Db {
     stream: BufReader<TcpStream>,
+    used: Instant,
     address: String,
     pub(crate) region: &'static str,
     /// By how much each look of a wait moves the server's clock: one that stands lets nothing come true.
@@ -35,12 +38,7 @@ impl Db {
 
     pub(crate) fn to(address: &str, region: &'static str) -> io::Result<Self> {
         let (stream, address) = (connection(address)?, address.to_owned());
-        Ok(Self { stream, address, region, moves_ms: 0 })
-    }
-
-    /// Takes a new connection: the server closes one that is idle for long.
-    fn renew(&mut self) {
-        self.stream = connection(&self.address).unwrap();
+        Ok(Self { stream, used: Instant::now(), address, region, moves_ms: 0 })
     }
 
     /// The same at a server whose clock stands: waits move it.
@@ -63,6 +61,10 @@ impl Db {
 
     /// Sends a request; a fault means that its outcome is unknown.
     pub(crate) fn send(&mut self, path: &str, target: &str, body: &Value) -> io::Result<(u16, Value)> {
+        // The server closes a connection that is idle for long.
+        if self.used.elapsed() > IDLE {
+            self.stream = connection(&self.address)?;
+        }
         let body = body.to_string();
         let authorization = AUTHORIZATION.replace(HERE, self.region);
         let request = format!(
@@ -88,6 +90,7 @@ impl Db {
         }
         let mut body = vec![0; length];
         self.stream.read_exact(&mut body)?;
+        self.used = Instant::now();
         Ok((status, serde_json::from_slice(&body).unwrap_or_default()))
     }
 
@@ -176,7 +179,6 @@ impl Db {
     ) -> std::collections::BTreeMap<String, Value> {
         let mut found = std::collections::BTreeMap::new();
         let mut from = Value::Null;
-        self.renew();
         loop {
             let mut body = json!({"TableName": table});
             if let Some(index) = index {
