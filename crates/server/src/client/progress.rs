@@ -1,17 +1,21 @@
-//! Progress of a long command: a bar on standard error, if that is a terminal.
+//! Progress of a long command: a bar on standard error, if that is a terminal, else perhaps lines.
 //!
 //! It shows what a run reports and decides nothing. It writes nothing to standard output and gives no
 //! information by colour alone.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use keywright_workbench::run::Progress;
 
-use crate::process::foreign;
+use crate::process::environment::instant;
+use crate::process::{foreign, output};
 
 /// Shorter work shows no bar.
 const QUIET: Duration = Duration::from_millis(300);
+
+/// The time between two lines about the same.
+const LINE_EVERY: Duration = Duration::from_secs(5);
 
 /// A progress bar, cleared when it is dropped.
 pub(crate) struct Bar {
@@ -69,6 +73,38 @@ impl Spinner {
     pub(crate) fn show(&self, message: &str) {
         self.0.bar.set_message(foreign::inline(message).into_owned());
         self.0.bar.tick();
+    }
+}
+
+/// What goes on: a spinner on a terminal, lines from time to time elsewhere.
+pub(crate) struct StatusLine {
+    spinner: Spinner,
+    said: Option<Instant>,
+}
+
+impl StatusLine {
+    pub(crate) fn new() -> Self {
+        Self { spinner: Spinner::new(), said: None }
+    }
+
+    /// For work that may be done soon: then nothing is said elsewhere.
+    pub(crate) fn of_short_work() -> Self {
+        Self { said: Some(instant()), ..Self::new() }
+    }
+
+    /// Shows this on a terminal; says it elsewhere, unless something was said a moment ago. Whether it was
+    /// said as a line.
+    pub(crate) fn show(&mut self, text: &str) -> bool {
+        if !self.spinner.is_hidden() {
+            self.spinner.show(text);
+            return false;
+        }
+        let is_said = self.said.is_none_or(|said| said.elapsed() >= LINE_EVERY);
+        if is_said {
+            output::note(text);
+            self.said = Some(instant());
+        }
+        is_said
     }
 }
 

@@ -30,6 +30,7 @@ mod side;
 mod source_credentials;
 mod source_stream;
 mod state_file;
+mod state_lock;
 mod target_table;
 mod writes;
 

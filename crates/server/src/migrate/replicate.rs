@@ -21,9 +21,9 @@ use super::extent::Extent;
 use super::follow::progress::Progress;
 use super::follow::{Follower, Interruption, Sides, Stream, Until, follow, since, stream_of};
 use super::show::{Purpose, Show};
-use super::side::{Side, identity, region_of_host};
+use super::side::{Side, identity, is_same_table, region_of_host};
 use super::source_credentials::SourceCredentials;
-use super::source_stream::{Missing, is_on, refuse_itself, stream};
+use super::source_stream::{Missing, is_on, refusal_of_itself, refuse_itself, stream};
 use super::state_file::StateFile;
 use super::target_table::{self, Begun};
 use super::{SEGMENTS, SEGMENTS_MAX};
@@ -221,7 +221,44 @@ impl Replication<'_> {
             }
         };
         show.clear();
-        ended
+        match ended {
+            Ok(()) => Ok(()),
+            Err(failure) => Err(self.lost_table().await.unwrap_or(failure)),
+        }
+    }
+
+    /// What to do if one of the tables was deleted meanwhile: of that an endpoint says only that it has no
+    /// such table.
+    async fn lost_table(&self) -> Option<Failure> {
+        let record = self.state.read().ok()??;
+        // The endpoint that has failed may be away: it is asked once.
+        let described = async |side: &Side| {
+            let mut client = Client::connect(&side.endpoint, &side.credentials).await.ok()?;
+            target_table::description(&mut client, &side.table).await.ok()
+        };
+        let source = described(self.source).await?;
+        if let Some(failure) = self.lost_source(&record, source.as_ref()) {
+            return Some(failure);
+        }
+        let Begun::Created(own) = Begun::read(Some(&record)) else { return None };
+        let target = described(self.target).await?;
+        target_table::lost(self.target, &own, target.as_ref(), "--to")
+    }
+
+    /// What to do if the source is not the table that the state is about.
+    fn lost_source(&self, record: &Json, found: Option<&Json>) -> Option<Failure> {
+        let known = record.get("source")?;
+        let is_same = |found: &Json| *known == identity(found).map_or(Json::Null, Json::text);
+        let what = match found.filter(|found| !target_table::is_deleted(found)) {
+            None => "deleted",
+            Some(found) if is_same(found) => return None,
+            Some(_) => "deleted and created again",
+        };
+        let failure = format!("the source, {}, was {what} since this replication began", self.source.place());
+        Some(Failure::new(failure).advising(format!(
+            "remove {}, and pass --overwrite to follow a new table of this name",
+            self.state.path().display()
+        )))
     }
 
     async fn follow(&self, show: &Show<'_>) -> Result<(), Failure> {
@@ -259,12 +296,14 @@ impl Replication<'_> {
     async fn turn_both_ways(&self, begun: &Beginning, progress: Progress) -> Result<(), Failure> {
         let mut client = self.target.connect().await?;
         let target_stream = both_ways::second_stream(&mut client, self.target).await?;
-        let book = both_ways::begin(self.target, target_stream, progress.clone()).await;
+        let second = (self.target, begun.created.as_str());
+        let book = both_ways::begin(second, target_stream, progress.clone()).await;
         let book = book.map_err(|interruption| self.apart(interruption))?;
         self.keep_book(begun, &progress, &book.json())?;
         output::note(&format!(
             "Both ways: from now on changes of {} go to {} too.",
-            self.target.table, self.source.table
+            self.target.place(),
+            self.source.place()
         ));
         Ok(())
     }
@@ -272,14 +311,15 @@ impl Replication<'_> {
     async fn go_both_ways(&self, begun: &Beginning, book: Book, show: &Show<'_>) -> Result<(), Failure> {
         let description = self.target.describe(&mut self.target.connect().await?).await?;
         if stream_of(&description, &self.target.table)?.0 != book.second_stream() {
-            let reason = format!("{}: its stream was turned off and on again", self.target.table);
+            let reason = format!("{}: its stream was turned off and on again", self.target.place());
             return Err(self.apart(Interruption::Lost(reason)));
         }
         let keep = |book: &Json| self.keep_book(begun, &begun.progress, book);
-        let report = |came| show.both_ways(came);
+        let report = |came| show.both_ways(self.target, came);
         let bridge = Bridge {
             first: self.source,
             second: self.target,
+            ids: (begun.source_id.as_str().unwrap_or_default(), &begun.created),
             first_stream: &begun.stream,
             keys: &begun.keys(),
             keep: &keep,
@@ -296,8 +336,8 @@ impl Replication<'_> {
                 Failure::new(format!("{reason}, so that changes are lost")).advising(format!(
                     "to make {target} equal to {source} again, which removes what only {target} has, remove {state} \
                      and pass --overwrite",
-                    target = self.target.table,
-                    source = self.source.table,
+                    target = self.target.place(),
+                    source = self.source.place(),
                     state = self.state.path().display()
                 ))
             }
@@ -306,7 +346,7 @@ impl Replication<'_> {
 
     /// What to begin anew with after changes were lost: a copy, unless the target was not to be copied onto.
     fn anew(&self, progress: &Progress, reason: &str) -> Result<Progress, Failure> {
-        let (source, target) = (&self.source.table, &self.target.table);
+        let (source, target) = (self.source.place(), self.target.place());
         let lost = format!("{source}: {reason}, so that changes are lost");
         if progress.from_ms.is_some() {
             let failure =
@@ -369,26 +409,22 @@ impl Replication<'_> {
         let (mut at_source, mut at_target) = (self.source.connect().await?, self.target.connect().await?);
         let description = self.source.describe_source(&mut at_source).await?;
         let source_id = identity(&description).map_or(Json::Null, Json::text);
-        let known = record.as_ref().and_then(|record| record.get("source"));
-        if known.is_some_and(|known| *known != source_id) {
-            return Err(Failure::new(
-                "the source was deleted and created again since this replication began",
-            )
-            .advising(format!(
-                "remove {}, and pass --overwrite to follow the new table",
-                self.state.path().display()
-            )));
+        if let Some(failure) = record.as_ref().and_then(|record| self.lost_source(record, Some(&description)))
+        {
+            return Err(failure);
+        }
+        let found = target_table::description(&mut at_target, &self.target.table).await?;
+        if found.as_ref().is_some_and(|found| is_same_table(&description, found)) {
+            return Err(refusal_of_itself(self.source, "--to")?);
         }
         let missing = if self.arguments.enable_stream { Missing::TurnOn } else { Missing::Refuse };
         let asked = (missing, Extent::Done);
         let (stream, description) = stream(&mut at_source, self.source, asked, description).await?;
         let stream = stream.ok_or("the source has no stream")?;
         if self.arguments.both_ways {
-            both_ways::check_view(&description, &self.source.table)?;
-            if let Some(target) = target_table::description(&mut at_target, &self.target.table).await?
-                && is_on(&target)
-            {
-                both_ways::check_view(&target, &self.target.table)?;
+            both_ways::check_view(&description, &self.source.place())?;
+            if let Some(target) = found.filter(is_on) {
+                both_ways::check_view(&target, &self.target.place())?;
             }
         }
         let definition = definition::of_description(&description)?;
@@ -399,6 +435,13 @@ impl Replication<'_> {
                 self.begin_anew(&mut at_target, &definition, &source_id, since).await?
             }
             Some(record) => {
+                if self.arguments.since.is_some() {
+                    output::note(&format!(
+                        "--since says where to begin and changes nothing any more: {} says how far {} has come",
+                        self.state.path().display(),
+                        self.target.place()
+                    ));
+                }
                 let begun = Begun::read(Some(record));
                 target_table::check(&mut at_target, self.target, &begun, "--to").await?;
                 let progress = record.get("progress").map(Progress::read).transpose()?;
@@ -416,7 +459,7 @@ impl Replication<'_> {
         if known.is_some_and(|known| known != stream.0) {
             let reason = "its stream was turned off and on again";
             if book.is_some() {
-                return Err(self.apart(Interruption::Lost(format!("{}: {reason}", self.source.table))));
+                return Err(self.apart(Interruption::Lost(format!("{}: {reason}", self.source.place()))));
             }
             progress = self.anew(&progress, reason)?;
         }

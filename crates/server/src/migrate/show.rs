@@ -1,17 +1,12 @@
 //! What a live migration shows while it goes on: a spinner on a terminal, lines from time to time elsewhere.
 
 use std::cell::{Cell, RefCell};
-use std::time::{Duration, Instant};
 
 use super::both_ways::Came;
 use super::follow::{Event, NEAR_MS, Until};
 use super::side::Side;
-use crate::client::progress::Spinner;
-use crate::process::environment::instant;
+use crate::client::progress::StatusLine;
 use crate::process::output;
-
-/// The time between two lines about the same.
-const LINE_EVERY: Duration = Duration::from_secs(5);
 
 /// What a table is followed for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,9 +20,10 @@ pub(super) struct Show<'s> {
     source: &'s Side,
     purpose: Purpose,
     until: Until,
-    spinner: RefCell<Option<Spinner>>,
+    line: RefCell<Option<StatusLine>>,
     has_scanned: Cell<bool>,
-    said: Cell<Option<Instant>>,
+    /// Whether the last line says that nothing is under way both ways.
+    is_said_to_rest: Cell<bool>,
 }
 
 impl<'s> Show<'s> {
@@ -36,14 +32,14 @@ impl<'s> Show<'s> {
             source,
             purpose,
             until,
-            spinner: RefCell::new(Some(Spinner::new())),
+            line: RefCell::new(Some(StatusLine::new())),
             has_scanned: Cell::new(false),
-            said: Cell::new(None),
+            is_said_to_rest: Cell::new(false),
         }
     }
 
     pub(super) fn clear(&self) {
-        self.spinner.borrow_mut().take();
+        self.line.borrow_mut().take();
     }
 
     pub(super) fn take(&self, event: Event) {
@@ -81,24 +77,35 @@ impl<'s> Show<'s> {
         }
     }
 
-    /// Shows how far a bridge has come whose tables are both written.
-    pub(super) fn both_ways(&self, came: Came) {
-        let Came { sent, arrived, open } = came;
-        let table = &self.source.table;
-        self.say_at_times(&format!("{table}: {sent} changes sent to it, {arrived} taken, {open} under way"));
-    }
-
-    /// Shows this on a terminal; says it elsewhere, unless something was said a moment ago.
-    fn say_at_times(&self, text: &str) {
-        let spinner = self.spinner.borrow();
-        let Some(spinner) = spinner.as_ref() else { return };
-        if !spinner.is_hidden() {
-            spinner.show(text);
-        } else if self.said.get().is_none_or(|said| said.elapsed() >= LINE_EVERY) {
-            output::note(text);
-            self.said.set(Some(instant()));
+    /// Shows how far a bridge to this table has come whose tables are both written.
+    pub(super) fn both_ways(&self, target: &Side, came: Came) {
+        let text = under_way((&self.source.place(), &target.place()), came);
+        if came.is_quiet && !self.is_said_to_rest.replace(true) {
+            output::note(&text);
+        } else if self.say_at_times(&text) {
+            self.is_said_to_rest.set(came.is_quiet);
         }
     }
+
+    /// Shows this on a terminal; says it elsewhere from time to time. Whether it was said as a line.
+    fn say_at_times(&self, text: &str) -> bool {
+        self.line.borrow_mut().as_mut().is_some_and(|line| line.show(text))
+    }
+}
+
+/// How far a bridge between two tables has come.
+fn under_way((first, second): (&str, &str), came: Came) -> String {
+    let Came { sent, arrived, open, is_quiet } = came;
+    let rest = if is_quiet {
+        "nothing is under way: both are equal".to_owned()
+    } else {
+        format!("{} under way", counted_items(open))
+    };
+    format!("Both ways: {sent} changes sent to {first}, {arrived} to {second}; {rest}")
+}
+
+fn counted_items(open: usize) -> String {
+    if open == 1 { "1 item".to_owned() } else { format!("{open} items") }
 }
 
 /// In words: `7 changes, 2 of them by time to live`.
@@ -124,5 +131,15 @@ mod tests {
         assert_eq!(applied("T", &counted(7, 0), 1260), "T: applied 7 changes; 1.2 s behind");
         let expired = applied("T", &counted(7, 2), u64::MAX);
         assert_eq!(expired, "T: applied 7 changes, 2 of them by time to live");
+    }
+
+    #[test]
+    fn a_bridge_names_both_tables_with_their_endpoints_and_says_when_nothing_is_under_way() {
+        let said = |open, is_quiet| {
+            under_way(("T at http://a", "T at http://b"), Came { sent: 7, arrived: 3, open, is_quiet })
+        };
+        let head = "Both ways: 7 changes sent to T at http://a, 3 to T at http://b; ";
+        assert_eq!(said(2, false), format!("{head}2 items under way"));
+        assert_eq!(said(0, true), format!("{head}nothing is under way: both are equal"));
     }
 }

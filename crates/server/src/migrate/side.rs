@@ -50,6 +50,11 @@ impl Side {
         Ok(format!("{} at {} in {}", self.table, self.endpoint, self.region()?))
     }
 
+    /// In fewer words: `Orders at http://localhost:8000`.
+    pub(crate) fn place(&self) -> String {
+        format!("{} at {}", self.table, self.endpoint)
+    }
+
     pub(crate) fn region(&self) -> Result<String, Failure> {
         aws_settings::region(self.credentials.region())
     }
@@ -92,6 +97,13 @@ pub(crate) fn identity(description: &Json) -> Option<String> {
     id.or_else(|| Some(format!("created {}", table.get("CreationDateTime")?.compact())))
 }
 
+/// Whether two descriptions are of one table, which may be reached at several addresses.
+pub(crate) fn is_same_table(one: &Json, other: &Json) -> bool {
+    let arn =
+        |description: &Json| description.at(&["Table", "TableArn"]).and_then(Json::as_str).map(str::to_owned);
+    arn(one).is_some() && arn(one) == arn(other) && identity(one) == identity(other)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -117,5 +129,20 @@ mod tests {
         assert_eq!(description(r#"{"Table":{"TableId":"a","CreationDateTime":1}}"#).as_deref(), Some("a"));
         assert_eq!(description(r#"{"Table":{"CreationDateTime":1.5}}"#).as_deref(), Some("created 1.5"));
         assert_eq!(description("{}"), None);
+    }
+
+    #[test]
+    fn one_table_has_one_name_and_one_id_wherever_it_is_reached() {
+        let is_same = |one: &str, other: &str| {
+            let table = |members: &str| Json::parse(&format!(r#"{{"Table":{{{members}}}}}"#)).unwrap();
+            is_same_table(&table(one), &table(other))
+        };
+        let own = r#""TableArn":"arn:T","TableId":"a""#;
+        assert!(is_same(own, own));
+        assert!(!is_same(own, r#""TableArn":"arn:T","TableId":"b""#));
+        assert!(!is_same(own, r#""TableArn":"arn:U","TableId":"a""#));
+        let created = r#""TableArn":"arn:T","CreationDateTime":1.5"#;
+        assert!(is_same(created, created), "an endpoint may give no id");
+        assert!(!is_same(r#""TableId":"a""#, r#""TableId":"a""#), "without a name nothing is known");
     }
 }

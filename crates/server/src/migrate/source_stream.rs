@@ -55,9 +55,11 @@ pub(super) fn refuse_itself(source: &Side, target: &Side, flag: &str) -> Result<
     let is_same = source.endpoint == target.endpoint
         && source.table == target.table
         && source.region()? == target.region()?;
-    if !is_same {
-        return Ok(());
-    }
-    Err(Failure::new(format!("{} is both the source and the target", source.shown()?))
+    if is_same { Err(refusal_of_itself(source, flag)?) } else { Ok(()) }
+}
+
+/// What is said of a table that is to be filled from itself.
+pub(super) fn refusal_of_itself(source: &Side, flag: &str) -> Result<Failure, Failure> {
+    Ok(Failure::new(format!("{} is both the source and the target", source.shown()?))
         .advising(format!("name another endpoint with --endpoint, or another table with {flag}")))
 }

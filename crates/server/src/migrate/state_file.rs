@@ -4,12 +4,13 @@
 //! loss of power at any moment leaves a record that says too little and never too much. It does not know what
 //! a migration does.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use keywright_model::json::Json;
 
+use super::state_lock::StateLock;
 use crate::process::failure::Failure;
 use crate::process::io_fault::{cannot, failed};
 use crate::storage::private_file;
@@ -23,13 +24,13 @@ pub(crate) struct StateFile {
     /// What the migration is, in words: from where to where.
     migration: String,
     /// Released when the command ends, however it does.
-    _lock: File,
+    _lock: StateLock,
 }
 
 impl StateFile {
     /// Takes the file, whether or not there is one yet.
     pub(crate) fn hold(path: &Path, migration: String) -> Result<Self, Failure> {
-        let lock = private_file::lock(path).map_err(|reason| {
+        let lock = StateLock::take(path).map_err(|reason| {
             Failure::new(format!("cannot take the state file {}: {reason}", path.display()))
         })?;
         Ok(Self { path: path.to_owned(), migration, _lock: lock })
@@ -88,15 +89,6 @@ impl StateFile {
                 Err(cannot("remove the state file", &self.path, &error).into())
             }
             _ => Ok(()),
-        }
-    }
-}
-
-impl Drop for StateFile {
-    /// Without a record there is nothing that two commands could both change.
-    fn drop(&mut self) {
-        if !self.path.exists() {
-            let _stays = fs::remove_file(private_file::lock_of(&self.path));
         }
     }
 }

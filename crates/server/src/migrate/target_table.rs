@@ -67,19 +67,29 @@ pub(crate) async fn check(
             target.endpoint,
             identity(&found).unwrap_or_default()
         ))),
-        (Begun::Created(own), Some(found)) if identity(&found).as_ref() != Some(own) => {
-            Err(Failure::new(format!(
-                "the table {name} at {} is not the one that was filled so far: remove the state file, and begin \
-                 again under another name with {flag}",
-                target.endpoint
-            )))
-        }
-        (Begun::Created(_), None) => Err(Failure::new(format!(
-            "the table {name} at {}, which was filled so far, is gone: remove the state file to begin again",
-            target.endpoint
-        ))),
-        (Begun::Nothing | Begun::Creating, None) | (Begun::Creating | Begun::Created(_), Some(_)) => Ok(()),
+        (Begun::Created(own), found) => lost(target, own, found.as_ref(), flag).map_or(Ok(()), Err),
+        (Begun::Nothing | Begun::Creating, None) | (Begun::Creating, Some(_)) => Ok(()),
     }
+}
+
+/// What to do if the table that was filled so far is gone, or another one stands in its place.
+pub(crate) fn lost(target: &Side, own: &str, found: Option<&Json>, flag: &str) -> Option<Failure> {
+    let place = target.place();
+    match found.filter(|found| !is_deleted(found)) {
+        None => Some(Failure::new(format!(
+            "the table {place}, which was filled so far, is gone: remove the state file to begin again"
+        ))),
+        Some(found) if identity(found).as_deref() != Some(own) => Some(Failure::new(format!(
+            "the table {place} is not the one that was filled so far: remove the state file, and begin again under \
+             another name with {flag}"
+        ))),
+        Some(_) => None,
+    }
+}
+
+/// Whether a described table is about to go.
+pub(crate) fn is_deleted(description: &Json) -> bool {
+    description.at(&["Table", "TableStatus"]).and_then(Json::as_str) == Some("DELETING")
 }
 
 /// Creates the table unless an earlier run did, and waits until it is active. Returns its identity.
@@ -186,4 +196,27 @@ pub(crate) fn shown(definition: &TableDefinition) -> String {
         }
     };
     format!("key {}, {indexes}, {capacity}", key.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::client::endpoint::Credentials;
+
+    #[test]
+    fn a_table_that_is_gone_or_another_one_is_lost() {
+        let credentials = Credentials::new((String::new(), String::new()), None, None);
+        let endpoint = "http://localhost:8000".parse().unwrap();
+        let target = Side { endpoint, credentials, table: "T".to_owned() };
+        let lost = |found: Option<&str>| {
+            let found = found.map(|table| Json::parse(&format!(r#"{{"Table":{{{table}}}}}"#)).unwrap());
+            lost(&target, "a", found.as_ref(), "--to").map(|failure| failure.to_string())
+        };
+        assert_eq!(lost(Some(r#""TableId":"a","TableStatus":"ACTIVE""#)), None);
+        for gone in [None, Some(r#""TableId":"a","TableStatus":"DELETING""#)] {
+            let said = lost(gone).unwrap();
+            assert!(said.contains("T at http://localhost:8000") && said.contains("is gone"), "{said}");
+        }
+        assert!(lost(Some(r#""TableId":"b","TableStatus":"ACTIVE""#)).unwrap().contains("is not the one"));
+    }
 }

@@ -181,9 +181,13 @@ mod other {
 }
 
 #[cfg(not(unix))]
-use other::{check_mode, open, open_lock, sync_folder};
+pub(crate) use other::open_lock;
+#[cfg(not(unix))]
+use other::{check_mode, open, sync_folder};
 #[cfg(unix)]
-use unix::{check_mode, open, open_lock, sync_folder};
+pub(crate) use unix::open_lock;
+#[cfg(unix)]
+use unix::{check_mode, open, sync_folder};
 
 #[cfg(all(test, unix))]
 mod tests {

@@ -559,7 +559,9 @@ fn a_change_of_either_side_arrives_and_only_the_first_table_shows_the_marker() {
     let arguments = arguments(&from, &second);
     let text = |side: &Application, key: &str| side.known(key).map(|known| known.text);
     let said = succeeds(folder.path(), &[&arguments[..], &["--once"]].concat());
-    assert!(said.contains("Both ways: from now on changes of Orders go to Orders too"), "{said}");
+    let (ours, theirs) = (&second.endpoint, &first.endpoint);
+    let begun = format!("Both ways: from now on changes of Orders at {ours} go to Orders at {theirs} too");
+    assert!(said.contains(&begun), "{said}");
     here.put(&new_item("here", "1"));
     there.put(&new_item("there", "1"));
     here.update("early", "2", None);
@@ -581,7 +583,10 @@ fn a_change_of_either_side_arrives_and_only_the_first_table_shows_the_marker() {
     assert_eq!(text(&here, "here").as_deref(), Some("again19"));
     let said = interrupt(child);
     assert!(said.contains("the same command goes on"), "{said}");
+    assert!(said.contains(&format!("sent to Orders at {theirs}, ")), "{said}");
     assert_equal(&first, &second, 0);
+    let said = succeeds(folder.path(), &[&arguments[..], &["--once"]].concat());
+    assert!(said.contains("nothing is under way: both are equal"), "also after it went on: {said}");
     let one_way: Vec<&str> = arguments.iter().copied().filter(|own| *own != "--both-ways").collect();
     fails(folder.path(), &one_way, &["goes both ways", "pass --both-ways"]);
 }
@@ -597,7 +602,7 @@ fn both_ways_need_both_images_and_do_not_guess_after_a_gap() {
     let arguments = [&arguments(&from, &second)[..], &["--once"]].concat();
     let there = Application { endpoint: first.endpoint.clone() };
     there.put(&new_item("early", "before"));
-    fails(folder.path(), &arguments, &["Orders does not show items before and after", "NEW_AND_OLD_IMAGES"]);
+    fails(folder.path(), &arguments, &["does not show items before and after", "NEW_AND_OLD_IMAGES"]);
     assert!(items(&second.endpoint, "Orders").is_empty(), "nothing is copied before it is refused");
     let turn = |on: &str| {
         let request = format!(r#"{{"TableName":"Orders","StreamSpecification":{on}}}"#);
@@ -614,7 +619,8 @@ fn both_ways_need_both_images_and_do_not_guess_after_a_gap() {
     here.put(&new_item("here", "1"));
     advance(&first, 50 * 60 * 60 * 1000);
     there.put(&new_item("there", "2"));
-    fails(folder.path(), &arguments, &["changes are lost", "what only Orders has", "pass --overwrite"]);
+    let only = format!("what only Orders at {} has", second.endpoint);
+    fails(folder.path(), &arguments, &["changes are lost", &only, "pass --overwrite"]);
     let again = || {
         std::fs::remove_file(folder.path().join("Orders.replicate.json")).unwrap();
         succeeds(folder.path(), &[&arguments[..], &["--overwrite"]].concat());
@@ -626,6 +632,28 @@ fn both_ways_need_both_images_and_do_not_guess_after_a_gap() {
     turn(r#"{"StreamEnabled":true,"StreamViewType":"NEW_AND_OLD_IMAGES"}"#);
     fails(folder.path(), &arguments, &["its stream was turned off and on again", "changes are lost"]);
     again();
+}
+
+#[test]
+fn a_later_bridge_between_the_same_tables_ends_the_earlier_one() {
+    for is_reverse in [false, true] {
+        let (first, second) = (Server::in_memory(), Server::in_memory());
+        let (own, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        create_table(&first.endpoint, "Orders", IMAGES);
+        let from = format!("{}/Orders", first.endpoint);
+        let arguments = [&arguments(&from, &second)[..], &["--once"]].concat();
+        succeeds(own.path(), &arguments);
+        let (back, there) =
+            (format!("{}/Orders", second.endpoint), if is_reverse { &first } else { &second });
+        let from = if is_reverse { &back } else { &from };
+        let rival = [&self::arguments(from, there)[..], &["--once", "--overwrite"]].concat();
+        succeeds(other.path(), &rival);
+        succeeds(own.path(), &arguments);
+        Application { endpoint: there.endpoint.clone() }.put(&new_item("sent", "1"));
+        succeeds(other.path(), &rival);
+        let names = ["another bridge between Orders at", "has begun at 20", "pass --overwrite"];
+        fails(own.path(), &arguments, &names);
+    }
 }
 
 fn copied(from: &Path, to: &Path) {
@@ -645,7 +673,8 @@ fn a_side_that_was_restored_from_an_older_copy_is_noticed() {
     let folder = tempfile::tempdir().unwrap();
     let [data, older] = ["data", "older"].map(|name| folder.path().join(name));
     let start = |data: &Path| Server::start_one(&["--data", data.to_str().unwrap()]);
-    for restored in [0, 1] {
+    // After the restore as many changes may be made as were lost, and more: their numbers are used again.
+    for (restored, made_since) in [(0, 1), (1, 1), (0, 4), (1, 3)] {
         let own = tempfile::tempdir().unwrap();
         let other = Server::in_memory();
         let kept = start(&data);
@@ -669,8 +698,12 @@ fn a_side_that_was_restored_from_an_older_copy_is_noticed() {
         let second = if restored == 0 { &other } else { &kept };
         succeeds(own.path(), &[&arguments(&from, second)[..], &["--once"]].concat());
         kept.kill();
+        // The times of records may be whole seconds.
+        std::thread::sleep(Duration::from_millis(1_100));
         let kept = on_port(&older);
-        put(&kept, "after");
+        for number in 0..made_since {
+            put(&kept, &format!("after{number}"));
+        }
         let second = if restored == 0 { &other } else { &kept };
         let again = [&arguments(&from, second)[..], &["--once"]].concat();
         fails(own.path(), &again, &["restored from an older copy", "changes are lost", "pass --overwrite"]);

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use keywright_model::json::Json;
 
-use crate::command::{fails, interrupt, spawn, succeeds};
+use crate::command::{fails, interrupt, said, spawn, succeeds};
 use crate::endpoint::{ask, assert_equal, create_table, described, items, send_to};
 use crate::line::line;
 use crate::support::Server;
@@ -166,6 +166,7 @@ async fn a_target_that_was_filled_as_of_a_time_follows_from_there_without_a_copy
     put(&source, "later", "source");
     let said = succeeds(folder.path(), &since("2026-11-27T16:20:30Z"));
     assert!(said.contains("caught up after 4 changes"), "it goes on: {said}");
+    assert!(said.contains("--since says where to begin and changes nothing any more"), "{said}");
     for (key, text) in [("old", "source"), ("later", "source")] {
         put(&target, key, text);
     }
@@ -402,6 +403,46 @@ fn a_target_that_was_made_anew_is_refused_with_the_flag_that_names_another() {
     create_table(&target.endpoint, "Orders", None);
     let said = fails(folder.path(), &arguments, &["is not the one", "another name with --to"]);
     assert!(!said.contains("--as"), "{said}");
+}
+
+#[test]
+fn a_table_under_two_addresses_is_not_both_the_source_and_the_target() {
+    let server = Server::in_memory();
+    let folder = tempfile::tempdir().unwrap();
+    create_table(&server.endpoint, "Orders", IMAGES);
+    let from = at(&server, "Orders").replace("127.0.0.1", "localhost");
+    for more in [&["--overwrite"][..], &["--both-ways"]] {
+        let arguments = ["replicate", "--from", &from, "--to", "Orders", "--endpoint", &server.endpoint];
+        fails(folder.path(), &[&arguments[..], more].concat(), &["both the source and the target", "--to"]);
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "what is refused leaves no state");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_target_that_is_deleted_under_the_command_is_named_with_what_to_do() {
+    let (source, target) = (Server::in_memory(), Server::in_memory());
+    let folder = tempfile::tempdir().unwrap();
+    create_table(&source.endpoint, "Orders", IMAGES);
+    put(&source, "early", "1");
+    let from = at(&source, "Orders");
+    let arguments = ["replicate", "--from", &from, "--to", "Orders", "--endpoint", &target.endpoint];
+    succeeds(folder.path(), &[&arguments[..], &["--once"]].concat());
+    let child = spawn(folder.path(), &arguments);
+    put(&source, "later", "1");
+    let mut looks = 0;
+    while text(&target, "Orders", "later").is_none() {
+        assert!(looks < LOOKS_MAX, "it does not arrive");
+        looks += 1;
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    ask(&target.endpoint, "DeleteTable", r#"{"TableName":"Orders"}"#);
+    put(&source, "last", "1");
+    let output = child.wait_with_output().unwrap();
+    let said = said(&output);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    let gone =
+        format!("Orders at {}, which was filled so far, is gone: remove the state file", target.endpoint);
+    assert!(said.contains(&gone), "{said}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -9,6 +9,7 @@ use super::super::side::Side;
 use super::super::source_stream::{Missing, stream};
 use super::book::Book;
 use super::reader::Reader;
+use super::rival::origin;
 use crate::client::endpoint::Client;
 use crate::process::environment::now;
 use crate::process::failure::Failure;
@@ -30,18 +31,18 @@ pub(crate) fn check_view(description: &Json, table: &str) -> Result<(), Failure>
 pub(crate) async fn second_stream(client: &mut Client, second: &Side) -> Result<Stream, Failure> {
     let description = second.describe(client).await?;
     let (stream, description) = stream(client, second, (Missing::TurnOn, Extent::Done), description).await?;
-    check_view(&description, &second.table)?;
+    check_view(&description, &second.place())?;
     stream.ok_or_else(|| Failure::new("the second table has no stream"))
 }
 
 /// The book with nothing under way, from the places of the follower. What the second stream has until now is
 /// left out: it came of the copy.
 pub(crate) async fn begin(
-    second: &Side,
+    (second, id): (&Side, &str),
     second_stream: Stream,
     first_places: Progress,
 ) -> Result<Book, Interruption> {
     let mut reader = Reader::from_oldest(second, second_stream.clone()).await?;
     reader.read_to_end(|_| false).await?;
-    Ok(Book::new(second_stream.0, first_places, reader.places, now().0))
+    Ok(Book::new(second_stream.0, first_places, reader.places, origin(id, now().0)))
 }

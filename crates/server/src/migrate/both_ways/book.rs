@@ -31,8 +31,8 @@ pub(crate) struct Book {
     /// How far each stream has been read.
     pub(super) first: Progress,
     pub(super) second: Progress,
-    /// What all ids begin with, other than those of another bridge.
-    origin: u64,
+    /// What all ids begin with, other than those of another bridge ([`rival`](super::rival)).
+    pub(super) origin: u64,
     /// Changes that were sent, for ids.
     sent: u64,
     pub(super) arrived: u64,

@@ -12,26 +12,25 @@ use keywright_model::json::Json;
 use keywright_semantics::schema::KeyAttribute;
 use keywright_semantics::value::Item;
 
-use super::super::follow::{Interruption, NOTE_EVERY_MS, PAUSE, Stream, Until};
+use super::super::follow::{Interruption, NOTE_EVERY_MS, PAUSE, Record, Stream, Until};
 use super::super::side::Side;
 use super::book::{Book, Departure, Incoming, Look};
 use super::entry::{Own, Recheck};
 use super::marker::State;
 use super::reader::{LAST_PAUSE, Reader};
 use super::recover::{End, recover};
+use super::rival::rival;
 use super::write::{self, Arrival, Arrived, Sent, Stop};
 use crate::client::endpoint::Client;
 use crate::process::environment::now;
 use crate::process::failure::Failure;
+use crate::process::timestamp;
 
 /// Connections to each table.
 const LANES: usize = 8;
 
 /// Rounds in a row without anything under way, after which both tables count as equal.
 const QUIET_ROUNDS: u32 = 5;
-
-/// Writes to one item of the second table whose records may be awaited at once.
-const OWN_MAX: usize = 16;
 
 /// Sessions in a row that end without a round, and the pauses between.
 const SESSIONS_MAX: u32 = 12;
@@ -45,6 +44,8 @@ pub(crate) struct Came {
     pub(crate) arrived: u64,
     /// Items of which something is under way.
     pub(crate) open: usize,
+    /// Whether both tables are equal, as far as both streams show.
+    pub(crate) is_quiet: bool,
 }
 
 /// Two tables whose changes go both ways.
@@ -52,6 +53,8 @@ pub(crate) struct Bridge<'b> {
     /// The table whose order counts.
     pub(crate) first: &'b Side,
     pub(crate) second: &'b Side,
+    /// What tells both tables from others.
+    pub(crate) ids: (&'b str, &'b str),
     pub(crate) first_stream: &'b Stream,
     pub(crate) keys: &'b [KeyAttribute],
     /// Keeps a book's JSON so that it outlives the process.
@@ -133,15 +136,20 @@ impl Bridge<'_> {
             lanes.push(Lane { first: self.first.connect().await?, second: self.second.connect().await? });
         }
         let mut session = Session { book, first, second, lanes, kept_ms: 0, cycle: 1 };
-        let mut quiet = 0;
+        let (mut quiet, mut has_rested) = (0_u32, false);
         loop {
             let is_quiet = self.round(&mut session, kept).await?;
             *rounds += 1;
-            quiet = if is_quiet { quiet + 1 } else { 0 };
-            if until == Until::CaughtUp
-                && quiet >= QUIET_ROUNDS.saturating_mul(session.cycle)
-                && session.book.entries.is_empty()
-            {
+            let was_quiet = has_rested;
+            quiet = if is_quiet { quiet.saturating_add(1) } else { 0 };
+            has_rested =
+                quiet >= QUIET_ROUNDS.saturating_mul(session.cycle) && session.book.entries.is_empty();
+            if has_rested != was_quiet || !is_quiet {
+                let (sent, arrived) = (session.book.sent(), session.book.arrived);
+                let open = session.book.entries.len();
+                (self.show)(Came { sent, arrived, open, is_quiet: has_rested });
+            }
+            if has_rested && until == Until::CaughtUp {
                 return Ok(());
             }
             if is_quiet {
@@ -159,6 +167,7 @@ impl Bridge<'_> {
         if may_read.second {
             let found = session.second.round().await?;
             (has_moved, is_near, session.cycle) = (found.has_moved, found.is_near, found.cycle);
+            self.refuse_rival(&found.records, (self.ids.0, session.book.origin))?;
             session.book.note_second(self.keys, found.records);
         }
         let mut incoming = BTreeMap::new();
@@ -166,6 +175,7 @@ impl Bridge<'_> {
             let found = session.first.round().await?;
             has_moved |= found.has_moved;
             cycle = found.cycle;
+            self.refuse_rival(&found.records, (self.ids.1, session.book.origin))?;
             incoming = session.book.note_first(self.keys, found.records);
         }
         let mut work: Vec<(String, Work)> =
@@ -190,11 +200,21 @@ impl Bridge<'_> {
             }
             session.book.prune();
         }
-        if !is_quiet {
-            let book = &session.book;
-            (self.show)(Came { sent: book.sent(), arrived: book.arrived, open: book.entries.len() });
-        }
         Ok(is_quiet)
+    }
+
+    /// Ends this bridge if records of one table show a later one to the other table.
+    fn refuse_rival(&self, records: &[Record], other: (&str, u64)) -> Result<(), Failure> {
+        let Some(began_ms) = records.iter().find_map(|record| rival(record, other)) else { return Ok(()) };
+        let failure = Failure::new(format!(
+            "another bridge between {} and {} has begun at {}, and two of them send each other's changes back",
+            self.first.place(),
+            self.second.place(),
+            timestamp::of(began_ms)
+        ));
+        Err(failure.advising(
+            "leave that one alone, or stop it and begin this one anew: remove its state file, and pass --overwrite",
+        ))
     }
 
     /// Decides what is written to the second table.
@@ -212,13 +232,8 @@ impl Bridge<'_> {
         for ((text, Incoming { key, before, image }), was) in incoming.into_iter().zip(items) {
             let (state, after) = (State::of(was.as_ref()), State::of(image.as_ref()));
             let entry = book.entry(text.clone(), &key);
-            if state == after {
-                entry.recheck = Recheck::No;
-            } else if before.contains(&state) && entry.own.len() < OWN_MAX {
-                entry.own.push_back(Own { before: state, after });
+            if entry.arrives(&before, Own { before: state, after }) {
                 work.push((text, Work::Write(Arrival { key, was, image })));
-            } else {
-                entry.recheck = Recheck::Due;
             }
         }
         for Look { text, key, seen } in looks {

@@ -11,6 +11,9 @@ use keywright_semantics::value::Item;
 use super::super::follow::Record;
 use super::marker::{State, id_of};
 
+/// Writes to one item of the second table whose records may be awaited at once.
+const OWN_MAX: usize = 16;
+
 /// A change of the second table that was not sent yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Unsent {
@@ -131,6 +134,22 @@ impl Entry {
         }
         // What is unsent will come after the record in the order of the first table.
         self.unsent.is_none()
+    }
+
+    /// Decides whether records of the first table are written to the second one, over what that has now. The
+    /// first table had one of these states before each record. If the second table has none of them, an
+    /// application has changed the item, which the second stream will show: its change comes later.
+    pub(super) fn arrives(&mut self, before_each: &[State], write: Own) -> bool {
+        if write.before == write.after {
+            self.recheck = Recheck::No;
+            return false;
+        }
+        if !before_each.contains(&write.before) || self.own.len() >= OWN_MAX {
+            self.recheck = Recheck::Due;
+            return false;
+        }
+        self.own.push_back(write);
+        true
     }
 
     /// Gives up what is unsent: the tables may differ.
@@ -264,6 +283,24 @@ mod tests {
         let echo = record(Some(item("b")), Some(marked(&item("c"), "a.1")));
         assert!(!entry.note_first(&echo) && entry.flight.is_none());
         assert!(entry.note_first(&echo), "what comes after the echo is taken");
+    }
+
+    #[test]
+    fn records_are_written_only_over_a_state_that_the_first_table_had_before_them() {
+        let state = |value: &str| State::of(Some(&item(value)));
+        let before_each = [state("a"), state("b")];
+        let arrives = |there: &str, awaited: usize| {
+            let mut entry = Entry::new(item("key"));
+            let own = || Own { before: state("x"), after: state("y") };
+            entry.own.extend(std::iter::repeat_with(own).take(awaited));
+            let write = Own { before: state(there), after: state("c") };
+            (entry.arrives(&before_each, write), entry.own.len() - awaited, entry.recheck)
+        };
+        assert_eq!(arrives("a", 0), (true, 1, Recheck::No));
+        assert_eq!(arrives("b", 1), (true, 1, Recheck::No), "one of several records is not there yet");
+        assert_eq!(arrives("an application's", 0), (false, 0, Recheck::Due), "that change comes later");
+        assert_eq!(arrives("c", 0), (false, 0, Recheck::No), "it is there already");
+        assert_eq!(arrives("a", OWN_MAX), (false, 0, Recheck::Due), "so many records are awaited");
     }
 
     #[test]

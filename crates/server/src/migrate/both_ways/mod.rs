@@ -39,7 +39,7 @@
 //! later. At the first table it is an ordinary record then. At the second one it looks like an
 //! application's.
 //!
-//! Layers: marker < entry, request < book < reader, write < recover < bridge, begin
+//! Layers: marker < rival, entry, request < book < reader, write < recover < bridge, begin
 
 mod begin;
 mod book;
@@ -49,6 +49,7 @@ mod marker;
 mod reader;
 mod recover;
 mod request;
+mod rival;
 mod write;
 
 pub(crate) use self::begin::{begin, check_view, second_stream};

@@ -55,7 +55,7 @@ impl Reader {
     pub(super) async fn open(side: &Side, stream: Stream, places: Progress) -> Result<Self, Interruption> {
         let mut own = Self {
             client: side.connect_to_streams().await?,
-            table: side.table.clone(),
+            table: side.place(),
             shards: ShardReader::new(stream),
             last_reads: last_reads(side),
             places,
@@ -125,7 +125,7 @@ impl Reader {
         self.turn = first + count;
         for id in readable.iter().cycle().skip(first).take(count) {
             let Batch { records, next } = self.batch(id).await?;
-            let last = records.last().map(|record| record.number.clone());
+            let last = records.last().map(Record::mark);
             has_end |= next.is_none();
             self.calm = if records.len() <= CALM_RECORDS && next.is_some() { self.calm + 1 } else { 0 };
             found.has_moved |= last.is_some() || next.is_none();

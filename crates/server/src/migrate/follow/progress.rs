@@ -6,6 +6,15 @@ use keywright_model::json::Json;
 
 use crate::process::failure::Failure;
 
+/// The last record of a shard that was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Mark {
+    pub(crate) number: String,
+    /// When it was made, by the source's clock: a source that was restored from an older copy gives the
+    /// number to another record. Unknown in a state of an earlier release.
+    pub(crate) made_ms: Option<u64>,
+}
+
 /// How far one shard has been read and applied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
@@ -14,10 +23,10 @@ pub(crate) enum Place {
     /// It was begun at its tip and has shown nothing since. Only the process that began it knows where that
     /// was; another one reads it from the oldest record that is there.
     Tip,
-    /// Up to the record with this number.
-    After(String),
-    /// Up to the record with this number, all of them older than the time that the follower begins with.
-    Older(String),
+    /// Up to this record.
+    After(Mark),
+    /// Up to this record, all of them older than the time that the follower begins with.
+    Older(Mark),
     /// All of it, or all of it came before the Scan.
     End,
 }
@@ -171,18 +180,28 @@ fn shard_json(shard: &Shard) -> Json {
         Place::Beginning(None) => Json::text("beginning"),
         Place::Beginning(Some(first)) => Json::object([("from", Json::text(first))]),
         Place::Tip => Json::text("tip"),
-        Place::After(number) => Json::object([("after", Json::text(number))]),
-        Place::Older(number) => Json::object([("older", Json::text(number))]),
+        Place::After(mark) => mark_json("after", mark),
+        Place::Older(mark) => mark_json("older", mark),
         Place::End => Json::text("end"),
     };
     let parent = shard.parent.as_ref().map_or(Json::Null, Json::text);
     Json::object([("parent", parent), ("place", place)])
 }
 
+fn mark_json(name: &str, mark: &Mark) -> Json {
+    let mut json = Json::object([(name, Json::text(&mark.number))]);
+    if let Some(made_ms) = mark.made_ms {
+        json.set("madeMs", Json::number(made_ms));
+    }
+    json
+}
+
 fn read_shard(json: &Json) -> Shard {
     let place = json.get("place");
     let number = |name: &str| place.and_then(|place| place.str_at(name)).map(str::to_owned);
-    let place = match (place.and_then(Json::as_str), number("after"), number("older")) {
+    let made_ms = place.and_then(|place| place.get("madeMs")).and_then(Json::as_u64);
+    let mark = |name: &str| number(name).map(|number| Mark { number, made_ms });
+    let place = match (place.and_then(Json::as_str), mark("after"), mark("older")) {
         (Some("end"), ..) => Place::End,
         (Some("tip"), ..) => Place::Tip,
         (_, Some(after), _) => Place::After(after),
@@ -200,15 +219,16 @@ mod tests {
     #[test]
     fn a_progress_is_read_as_it_was_kept() {
         let shard = |parent: Option<&str>, place| Shard { parent: parent.map(str::to_owned), place };
+        let mark = |number: &str, made_ms| Mark { number: number.to_owned(), made_ms };
         let key = Json::parse(r#"{"pk":{"S":"end"}}"#).unwrap();
         let progress = Progress {
             shards: BTreeMap::from([
                 ("a".to_owned(), shard(None, Place::End)),
-                ("b".to_owned(), shard(Some("a"), Place::After("7".to_owned()))),
+                ("b".to_owned(), shard(Some("a"), Place::After(mark("7", Some(1_700_000_000_250))))),
                 ("c".to_owned(), shard(Some("a"), Place::Tip)),
                 ("d".to_owned(), shard(Some("b"), Place::Beginning(None))),
                 ("f".to_owned(), shard(Some("b"), Place::Beginning(Some("8".to_owned())))),
-                ("e".to_owned(), shard(None, Place::Older("5".to_owned()))),
+                ("e".to_owned(), shard(None, Place::Older(mark("5", None)))),
             ]),
             read_ms: 1_700_000_000_000,
             changes: 3,

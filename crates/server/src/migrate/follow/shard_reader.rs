@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 
 use super::follower::{Interruption, TRIMMED};
-use super::progress::{Place, Progress, Shard};
+use super::progress::{Mark, Place, Progress, Shard};
 use super::shards::{self, Batch, Described, Start, Stream};
 use crate::client::endpoint::{Client, Refusal};
 use crate::migrate::side::Side;
@@ -69,15 +69,16 @@ impl ShardReader {
     }
 
     /// Whether a shard lacks the record that was read last: its server has been restored from an older copy,
-    /// and has not made as many records since. The service restores into a new table, with another stream.
-    async fn is_set_back(&self, client: &mut Client, id: &str, last: &str) -> Result<bool, Refusal> {
-        let iterator = match shards::iterator(client, &self.stream, id, Start::At(last)).await {
+    /// and may have made another record with its number since. The service restores into a new table, with
+    /// another stream.
+    async fn is_set_back(&self, client: &mut Client, id: &str, last: &Mark) -> Result<bool, Refusal> {
+        let iterator = match shards::iterator(client, &self.stream, id, Start::At(&last.number)).await {
             Ok(iterator) => iterator,
             Err(refusal) if refusal.kind == TRIMMED => return Ok(false),
             Err(refusal) => return Err(refusal),
         };
         let Batch { records, .. } = shards::records(client, &iterator, Some(1)).await?;
-        Ok(records.first().is_none_or(|record| record.number != last))
+        Ok(records.first().is_none_or(|record| !record.is(last)))
     }
 
     /// All shards that there are.
@@ -195,7 +196,7 @@ mod tests {
 
     #[test]
     fn a_shard_is_read_after_the_one_that_it_comes_from() {
-        let after = || Place::After("1".to_owned());
+        let after = || Place::After(Mark { number: "1".to_owned(), made_ms: None });
         let own = progress(&[
             ("done", shard(None, Place::End)),
             ("parent", shard(Some("forgotten"), after())),
@@ -223,7 +224,7 @@ mod tests {
     fn a_place_moves_with_records_and_to_the_end_of_the_shard() {
         let reader = ShardReader::new(Stream("arn".to_owned()));
         let mut own = progress(&[("a", shard(None, Place::Tip))]);
-        let after = || Place::After("1".to_owned());
+        let after = || Place::After(Mark { number: "1".to_owned(), made_ms: Some(7) });
         let mut place_after = |place, next: Option<&str>| {
             reader.moved(&mut own, "a", (place, next.map(str::to_owned)));
             own.shards["a"].place.clone()

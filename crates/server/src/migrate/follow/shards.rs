@@ -5,7 +5,7 @@ use keywright_model::json::Json;
 use keywright_semantics::value::Item;
 
 use super::super::writes::Change;
-use super::progress::Place;
+use super::progress::{Mark, Place};
 use crate::client::endpoint::{Client, Refusal};
 use crate::client::paging::Pages;
 use crate::process::failure::Failure;
@@ -107,7 +107,7 @@ impl<'s> Start<'s> {
     /// What comes after a place.
     pub(super) fn at(place: &'s Place) -> Self {
         match place {
-            Place::After(number) | Place::Older(number) => Self::After(number),
+            Place::After(mark) | Place::Older(mark) => Self::After(&mark.number),
             Place::Beginning(Some(first)) => Self::At(first),
             Place::Beginning(None) | Place::Tip | Place::End => Self::Oldest,
         }
@@ -151,6 +151,19 @@ pub(crate) struct Record {
     pub(crate) made_ms: Option<u64>,
     /// Whether time to live deleted the item.
     pub(crate) is_expiry: bool,
+}
+
+impl Record {
+    /// What a place after it keeps of it.
+    pub(crate) fn mark(&self) -> Mark {
+        Mark { number: self.number.clone(), made_ms: self.made_ms }
+    }
+
+    /// Whether it is the record that was read.
+    pub(super) fn is(&self, mark: &Mark) -> bool {
+        let is_made_then = mark.made_ms.is_none() || self.made_ms == mark.made_ms;
+        self.number == mark.number && is_made_then
+    }
 }
 
 /// Some records of a shard.

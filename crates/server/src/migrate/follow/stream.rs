@@ -209,7 +209,7 @@ impl<'r, 'f> Applier<'r, 'f> {
             {
                 let Batch { records, next } =
                     history.next(&mut lane.streams, id, (&place, None), None).await?;
-                let last = records.last().map(|record| Place::After(record.number.clone()));
+                let last = records.last().map(|record| Place::After(record.mark()));
                 if last.is_some() {
                     quiet = 0;
                 }
@@ -276,7 +276,7 @@ impl<'r, 'f> Applier<'r, 'f> {
     /// Applies the records of a shard, and moves its place after them; the caller keeps it.
     async fn take(&self, lane: &mut Lane, shard: &str, batch: Batch) -> Result<(), Failure> {
         let Batch { mut records, next } = batch;
-        let last = records.last().map(|record| record.number.clone());
+        let last = records.last().map(Record::mark);
         let older = self.older(shard, &records);
         let place =
             if older > 0 && older == records.len() { last.map(Place::Older) } else { last.map(Place::After) };
