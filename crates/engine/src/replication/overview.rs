@@ -42,6 +42,23 @@ impl<S: Store> Engine<S> {
         })
     }
 
+    /// Whether there is a strongly consistent table: of an account or of any, of this name or of any, with a
+    /// replica in a region or in any.
+    pub fn knows_strong_table(
+        &self,
+        account: Option<&AccountId>,
+        name: Option<&str>,
+        region: Option<&str>,
+    ) -> bool {
+        self.catalogue().all().into_iter().any(|table| {
+            let mut members = table.strong_members().map(|(member, _)| member.region.as_str());
+            table.strong.is_some()
+                && name.is_none_or(|name| table.name == name)
+                && account.is_none_or(|account| owner(&table).account == *account)
+                && region.is_none_or(|region| members.any(|own| own == region))
+        })
+    }
+
     /// The regions in which an account has tables with replicas on this server, by name.
     pub fn regions_with_replicas(&self, account: &AccountId) -> BTreeSet<String> {
         let tables = self.catalogue().all().into_iter();

@@ -50,6 +50,8 @@ pub struct ReplicaStatus {
     pub status: &'static str,
     /// Whether a simulation on this server holds changes back that it lacks.
     pub is_held: bool,
+    /// Whether a simulation cuts its region off from a strongly consistent table.
+    pub is_isolated: bool,
 }
 
 impl ReplicaStatus {
@@ -70,6 +72,8 @@ pub struct ReplicationStatus {
     pub is_strong: bool,
     /// The region of the witness.
     pub witness: Option<String>,
+    /// Whether a simulation cuts the table's region off from it, as it is strongly consistent.
+    pub is_isolated: bool,
     /// The last time when the table was compared with its replicas.
     pub last_verification: Option<LastVerification>,
     /// The other members, in the order in which they joined.
@@ -90,7 +94,9 @@ impl<S: Store> Engine<S> {
         let not_found = || Error::new(ErrorKind::ResourceNotFound, messages::table_not_found(name));
         let table = self.catalogue().find(namespace, name).ok_or_else(not_found)?;
         if let Some(group) = &table.strong {
-            return Ok(Some(of_strong(&table, group)));
+            let now_ms = self.env().now_ms();
+            let is_isolated = |region: &str| self.links().isolated_since(region, now_ms).is_some();
+            return Ok(Some(of_strong(&table, group, is_isolated)));
         }
         let Some(group) = &table.replication else { return Ok(None) };
         let view = self.store().snapshot().await.map_err(|error| fault::storage(&error))?;
@@ -124,6 +130,7 @@ impl<S: Store> Engine<S> {
             region,
             is_strong: false,
             witness: None,
+            is_isolated: false,
             last_verification,
             replicas,
             conflicts,
@@ -146,8 +153,8 @@ impl<S: Store> Engine<S> {
     }
 }
 
-/// A strongly consistent group: every region has every change.
-fn of_strong(table: &Table, group: &StrongGroup) -> ReplicationStatus {
+/// A strongly consistent group: every region has every change, but for those that are cut off.
+fn of_strong(table: &Table, group: &StrongGroup, is_isolated: impl Fn(&str) -> bool) -> ReplicationStatus {
     let replicas = table.other_strong_members().map(|(member, status)| ReplicaStatus {
         region: member.region.clone(),
         backlog: 0,
@@ -161,12 +168,14 @@ fn of_strong(table: &Table, group: &StrongGroup) -> ReplicationStatus {
         last_error: None,
         status: ACTIVE,
         is_held: false,
+        is_isolated: is_isolated(&member.region),
     });
     ReplicationStatus {
         group: group.group.clone(),
         region: table.region.clone(),
         is_strong: true,
         witness: group.witness.as_ref().map(|witness| witness.region.clone()),
+        is_isolated: is_isolated(&table.region),
         last_verification: None,
         replicas: replicas.collect(),
         conflicts: 0,
@@ -212,5 +221,6 @@ async fn status<S: Store>(
         last_error: engine.shipping().last_fault(way.tables()),
         status: ACTIVE,
         is_held: !entries.is_empty() && engine.links().holds(&route, engine.env().now_ms()),
+        is_isolated: false,
     })
 }

@@ -12,7 +12,7 @@ use crate::client::endpoint::{OwnCall, block_on};
 use crate::client::endpoint_arguments::EndpointArguments;
 use crate::client::listing::{self, Listing, counted};
 use crate::data::table::explained;
-use crate::http::global_tables::{CONFLICTS_OF, ELSEWHERE, PATH};
+use crate::http::global_tables::{CONFLICTS_OF, ELSEWHERE, ISOLATED, PATH};
 use crate::http::verifications::{CONSISTENCY, STRONG};
 use crate::process::failure::Failure;
 use crate::process::foreign::inline;
@@ -120,7 +120,7 @@ fn no_tables(found: &Json, region: &str) -> String {
 /// A table as lines for people.
 fn table(table: &Json) -> Vec<String> {
     if table.str_at(CONSISTENCY) == Some(STRONG) {
-        return vec![strong(table)];
+        return strong(table);
     }
     let conflicts = counted(number(table, "conflicts"), "lost change");
     let mut lines = vec![format!("{} in {}  {conflicts}", text(table, "table"), text(table, "region"))];
@@ -133,18 +133,28 @@ fn table(table: &Json) -> Vec<String> {
     lines
 }
 
-/// A strongly consistent table: no change waits for a region.
-fn strong(table: &Json) -> String {
+/// A strongly consistent table: no change waits for a region. A region may be cut off.
+fn strong(table: &Json) -> Vec<String> {
     let replicas = table.get("replicas").map(Json::elements).unwrap_or_default();
     let regions: Vec<String> = replicas.iter().map(|replica| text(replica, "region")).collect();
     let witness = table.str_at("witness").map(|_| format!(", witness in {}", text(table, "witness")));
-    format!(
+    let head = format!(
         "{} in {}  strongly consistent with {}{}",
         text(table, "table"),
         text(table, "region"),
         regions.join(" and "),
         witness.unwrap_or_default()
-    )
+    );
+    let isolated =
+        std::iter::once(table).chain(replicas).filter(|one| one.get(ISOLATED) == Some(&Json::Bool(true)));
+    let isolated = isolated.map(|one| {
+        format!(
+            "    {}: ISOLATED by the simulation: writes and strong reads fail there, other reads see what was there \
+             before",
+            text(one, "region")
+        )
+    });
+    std::iter::once(head).chain(isolated).collect()
 }
 
 fn replica(replica: &Json) -> String {
@@ -239,6 +249,23 @@ mod tests {
                 "    to eu-west-3: is being filled",
             ]
         );
+    }
+
+    #[test]
+    fn a_strongly_consistent_table_shows_which_regions_are_cut_off() {
+        let shown = |here: &str, there: &str| {
+            let text = format!(
+                r#"{{"table": "T", "region": "a", "consistency": "STRONG", "witness": "c"{here}, "replicas": [
+                {{"region": "b"{there}}}]}}"#
+            );
+            table(&Json::parse(&text).expect("JSON"))
+        };
+        let head = "T in a  strongly consistent with b, witness in c";
+        assert_eq!(shown("", ""), [head]);
+        let isolated = r#", "isolated": true"#;
+        let lines = shown("", isolated);
+        assert!(lines.len() == 2 && lines[1].starts_with("    b: ISOLATED by the simulation"), "{lines:?}");
+        assert!(shown(isolated, "")[1].starts_with("    a: ISOLATED"));
     }
 
     #[test]

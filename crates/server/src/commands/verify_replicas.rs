@@ -10,6 +10,7 @@ use keywright_model::json::Json;
 use crate::client::endpoint::{Client, OwnCall, Refusal, block_on};
 use crate::client::endpoint_arguments::EndpointArguments;
 use crate::client::listing::counted;
+use crate::client::progress::StatusLine;
 use crate::data::table::explained;
 use crate::http::verifications::{CONSISTENCY, SHOWS, STRONG, request};
 use crate::process::failure::Failure;
@@ -83,13 +84,29 @@ pub(super) async fn end_of(
     call: OwnCall,
     (table, begun): (&str, Json),
 ) -> Result<Json, Refusal> {
-    let mut shown = begun;
+    let (mut shown, mut line) = (begun, StatusLine::of_short_work());
     while shown.str_at("verdict") == Some("running") {
+        line.show(&progress(&shown));
         tokio::time::sleep(LOOK_EVERY).await;
         let look = Json::object([(SHOWS, Json::text(table))]);
         shown = client.call_again(call, &look).await?;
     }
     Ok(shown)
+}
+
+/// How far a verification has come, for the person who waits.
+fn progress(shown: &Json) -> String {
+    let replicas = shown.get("replicas").map(Json::elements).unwrap_or_default();
+    // They are compared one after the other.
+    let now = replicas.iter().rev().find(|one| number(one, "items") + number(one, "deleted") > 0);
+    let table = text(shown, "table");
+    match now.or_else(|| replicas.first()) {
+        Some(now) => {
+            let items = counted(number(now, "items"), "item");
+            format!("{table}: {items} compared with {}", text(now, "region"))
+        }
+        None => table,
+    }
 }
 
 fn number(shown: &Json, name: &str) -> u64 {
@@ -116,7 +133,7 @@ pub(super) fn lines(shown: &Json) -> Vec<String> {
         lines.extend(elements("replicas").iter().map(same));
         return lines;
     }
-    lines.extend(elements("replicas").iter().map(|one| replica(one, &begun)));
+    lines.extend(elements("replicas").iter().map(|one| replica(one, &here, &begun)));
     lines.extend(elements("differences").iter().flat_map(|one| difference(one, &here)));
     let listed = u64::try_from(elements("differences").len()).unwrap_or(u64::MAX);
     let found = |one: &Json| number(one, "differences").saturating_add(number(one, "repaired"));
@@ -127,7 +144,7 @@ pub(super) fn lines(shown: &Json) -> Vec<String> {
     lines
 }
 
-fn replica(replica: &Json, begun: &str) -> String {
+fn replica(replica: &Json, here: &str, begun: &str) -> String {
     let region = text(replica, "region");
     if replica.get("gone") == Some(&Json::Bool(true)) {
         return format!("    {region}: left the group");
@@ -154,7 +171,8 @@ fn replica(replica: &Json, begun: &str) -> String {
     if found.is_empty() {
         return format!("    {region}: equal up to {begun}: {compared}");
     }
-    format!("    {region}: {} of {compared}", found.join(", "))
+    // One that only the replica has is none of them.
+    format!("    {region}: {}; {here} has {compared}", found.join(", "))
 }
 
 fn difference(difference: &Json, here: &str) -> Vec<String> {
@@ -194,6 +212,19 @@ mod tests {
     }
 
     #[test]
+    fn a_verification_that_runs_shows_how_far_it_has_come() {
+        let shown = |replicas: &str| {
+            progress(&Json::parse(&format!(r#"{{"table": "T", "replicas": [{replicas}]}}"#)).expect("JSON"))
+        };
+        let (done, begun) =
+            (r#"{"region": "b", "items": 9, "deleted": 1}"#, r#"{"region": "c", "items": 0}"#);
+        assert_eq!(shown(r#"{"region": "b", "items": 0}"#), "T: 0 items compared with b");
+        assert_eq!(shown(&format!("{done}, {begun}")), "T: 9 items compared with b");
+        let second = begun.replace('0', "7");
+        assert_eq!(shown(&format!("{done}, {second}")), "T: 7 items compared with c");
+    }
+
+    #[test]
     fn a_strongly_consistent_table_is_equal_without_a_count() {
         let shown = of(r#"{"table": "T", "region": "a", "begun": 0, "differences": [],
             "consistency": "STRONG", "replicas": [{"region": "b", "items": 0}]}"#);
@@ -207,7 +238,7 @@ mod tests {
             "replicas": [{"region": "b", "items": 9, "deleted": 0, "differences": 2}],
             "differences": [{"region": "b", "key": {"k": {"S": "x\u001b"}}, "repaired": false,
                 "here": {"has": "item", "region": "", "at": 0}, "there": {"has": "nothing"}}]}"#);
-        assert_eq!(shown[1], "    b: 2 items differ of 9 items, 0 deletions");
+        assert_eq!(shown[1], "    b: 2 items differ; a has 9 items, 0 deletions");
         assert!(shown[2].starts_with(r#"{"k":"x"#) && !shown[2].contains('\u{1b}'), "{shown:?}");
         assert_eq!(shown[3], "    a: item older than the group");
         assert_eq!(shown[4..], ["    b: nothing", "and 1 more"]);

@@ -9,7 +9,7 @@ use hyper::Method;
 use hyper::http::request::Parts;
 use keywright_access::action::Own;
 use keywright_access::arn::Target;
-use keywright_engine::{AccountId, Chosen, DeliveryFault, Namespace, Region};
+use keywright_engine::{AccountId, Chosen, DeliveryFault, Engine, Namespace, Region};
 use keywright_semantics::error::Error;
 use keywright_semantics::place::DEFAULT_ACCOUNT;
 use keywright_wire::Family;
@@ -28,10 +28,22 @@ use crate::connection::body::{self, RequestBody};
 use crate::connection::client::{Address, Client};
 use crate::simulation;
 use crate::simulation::endpoint::{self as simulation_form, Delivered, Delivery};
+use crate::simulation::known::Tables;
+use crate::storage::any_store::AnyStore;
 use crate::studio::{Access, Simulating, SimulationOperation, Visit};
 
 /// How often a call that waits looks.
 const QUIET_LOOK_EVERY: Duration = Duration::from_millis(5);
+
+impl Tables for Engine<AnyStore> {
+    fn has(&self, account: Option<&AccountId>, name: &str, region: Option<&str>) -> bool {
+        self.knows_table(account, name, region)
+    }
+
+    fn has_strong(&self, account: Option<&AccountId>, name: Option<&str>, region: Option<&str>) -> bool {
+        self.knows_strong_table(account, name, region)
+    }
+}
 
 /// What a call controls.
 #[derive(Clone, Copy)]
@@ -194,9 +206,7 @@ impl Service {
         let changed = match *method {
             Method::POST => {
                 let engine = self.engine()?;
-                simulation_form::replace(desk, body, |account, name, region| {
-                    engine.knows_table(account, name, region)
-                })
+                simulation_form::replace(desk, body, &engine)
             }
             Method::DELETE => {
                 simulation_form::end(desk);

@@ -17,6 +17,8 @@ pub(crate) const PATH: &str = "/_keywright/global-tables";
 pub(crate) const CONFLICTS_OF: &str = "conflicts";
 /// The member of a response without tables that names the regions that have some.
 pub(crate) const ELSEWHERE: &str = "elsewhere";
+/// The member that says that a simulation cuts a region off from a strongly consistent table.
+pub(crate) const ISOLATED: &str = "isolated";
 /// The member that asks for an item: its `table` and its `key`.
 pub(super) const ITEM: &str = "item";
 /// The member that names the only table whose state is wanted.
@@ -84,6 +86,9 @@ pub(super) fn shown(tables: &[(String, ReplicationStatus)], now_ms: u64) -> Json
         if status.is_strong {
             shown.set(CONSISTENCY, Json::text(STRONG));
         }
+        if status.is_isolated {
+            shown.set(ISOLATED, Json::Bool(true));
+        }
         if let Some(witness) = &status.witness {
             shown.set("witness", Json::text(witness));
         }
@@ -128,6 +133,9 @@ fn replica_of(replica: &ReplicaStatus, now_ms: u64) -> Json {
     }
     if replica.clock_ahead_ms > 0 {
         shown.set("clock-ahead", Json::number(replica.clock_ahead_ms));
+    }
+    if replica.is_isolated {
+        shown.set(ISOLATED, Json::Bool(true));
     }
     if replica.is_remote {
         shown.set("remote", Json::Bool(true));

@@ -2,8 +2,13 @@
 
 use std::net::SocketAddr;
 
+use keywright_semantics::place::GLOBAL_TABLE_REGIONS;
+
 use crate::client::listing::counted;
 use crate::settings::storage::Storage;
+
+/// The region of the line to copy, unless another server owns it.
+const REGION_DEFAULT: &str = "us-east-1";
 
 /// The studio, as the banner reports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,9 +48,18 @@ impl Door {
     }
 }
 
+/// The region that a client tries first: one of this server, with tables if there are some.
+pub(crate) fn region_to_try(with_tables: &[String], is_of_peer: impl Fn(&str) -> bool) -> &str {
+    let all = GLOBAL_TABLE_REGIONS.into_iter();
+    let mut preferred =
+        std::iter::once(REGION_DEFAULT).chain(with_tables.iter().map(String::as_str)).chain(all);
+    preferred.find(|region| !is_of_peer(region)).unwrap_or(REGION_DEFAULT)
+}
+
 /// The lines printed once the server listens.
 pub(crate) fn serving(
     addresses: Addresses,
+    region: &str,
     (storage, encrypted_by): (&Storage, Option<&str>),
     door: Door,
     warnings: &[String],
@@ -93,7 +107,7 @@ pub(crate) fn serving(
     let warning = warnings.concat();
     format!(
         "Keywright {version} serves DynamoDB\n  endpoint    {endpoint}\n  studio      {studio}\n  data        {data}\n  encryption  {encryption}\n  signatures  {signatures}\n  management  {management}{warning}\n\n\
-         Try:  {variables}aws dynamodb list-tables --region us-east-1 --endpoint-url {endpoint}\n",
+         Try:  {variables}aws dynamodb list-tables --region {region} --endpoint-url {endpoint}\n",
         version = env!("CARGO_PKG_VERSION")
     )
 }
@@ -124,8 +138,13 @@ mod tests {
             studio: Some(StudioLine { address: "127.0.0.1:40123".parse().unwrap(), wanted: 8100 }),
             management: Some("127.0.0.1:8200".parse().unwrap()),
         };
-        let text =
-            serving(addresses, (&Storage::Memory, None), Door::Open { users: 0 }, &["a fault".to_owned()]);
+        let text = serving(
+            addresses,
+            "us-east-1",
+            (&Storage::Memory, None),
+            Door::Open { users: 0 },
+            &["a fault".to_owned()],
+        );
         assert!(text.contains("/health/ready\n\nWARNING: a fault\n"), "{text}");
         assert!(text.contains("studio      http://127.0.0.1:40123 (port 8100 is taken)"), "{text}");
         assert!(text.contains("encryption  nothing is at rest"), "{text}");
@@ -133,5 +152,16 @@ mod tests {
         assert!(
             text.contains("aws dynamodb list-tables --region us-east-1 --endpoint-url http://127.0.0.1:8000")
         );
+    }
+
+    #[test]
+    fn the_line_to_copy_names_a_region_of_this_server() {
+        let with_tables = ["eu-west-1".to_owned(), "us-west-2".to_owned()];
+        let to_try = |of_peers: &[&str]| region_to_try(&with_tables, |region| of_peers.contains(&region));
+        assert_eq!(to_try(&[]), "us-east-1");
+        assert_eq!(to_try(&["us-east-1"]), "eu-west-1", "one that has tables");
+        assert_eq!(to_try(&["us-east-1", "eu-west-1"]), "us-west-2");
+        let without = region_to_try(&[], |region| region == "us-east-1");
+        assert!(without != "us-east-1" && GLOBAL_TABLE_REGIONS.contains(&without), "{without}");
     }
 }

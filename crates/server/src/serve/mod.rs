@@ -420,6 +420,7 @@ impl Announced {
         bound: &Bound,
         studio: Option<&(StudioConfig, SocketAddr, Listener)>,
         management: Option<&Management>,
+        region: &str,
         (data, door, warnings): ((&Storage, Option<&str>), Door, &[String]),
     ) -> Self {
         let addresses = Addresses {
@@ -435,7 +436,8 @@ impl Announced {
             management: addresses.management.map(|address| banner::endpoint(address, false)),
         };
         let endpoint = banner::endpoint(bound.address(), bound.secure());
-        Self { banner: banner::serving(addresses, data, door, warnings), endpoint, listening }
+        let banner = banner::serving(addresses, region, data, door, warnings);
+        Self { banner, endpoint, listening }
     }
 }
 
@@ -499,8 +501,9 @@ async fn serve(mut config: Config, backend: Backend) -> Result<(), Failure> {
     let heartbeat = Arc::new(Heartbeat::new());
     let data = (&config.storage, encrypted_by.as_deref());
     let warnings = warnings(door, simulation.as_deref());
+    let region = region_to_try(&database, servers.as_deref());
     let Announced { banner, endpoint, listening } =
-        Announced::of(&bound, studio.as_ref(), management.as_ref(), (data, door, &warnings));
+        Announced::of(&bound, studio.as_ref(), management.as_ref(), &region, (data, door, &warnings));
     let secure = bound.secure();
     let listener = bound.listen()?;
     if let Some(management) = &management {
@@ -586,6 +589,14 @@ async fn stop_all(service: &Service, database: &Database, mut tasks: Tasks) -> R
         .shut_down()
         .await
         .map_err(|error| Failure::new(format!("cannot close the database cleanly: {error}")))
+}
+
+/// The region of the line to copy.
+fn region_to_try(database: &Database, servers: Option<&PeerServers>) -> String {
+    let places = database.engine().map(|engine| engine.places(PLACES_MAX)).unwrap_or_default();
+    let with_tables: Vec<String> = places.iter().map(|(place, _)| place.region.as_str().to_owned()).collect();
+    let is_of_peer = |region: &str| servers.is_some_and(|servers| servers.owns(region));
+    banner::region_to_try(&with_tables, is_of_peer).to_owned()
 }
 
 /// What the banner warns of.

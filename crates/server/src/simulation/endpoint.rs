@@ -3,7 +3,7 @@
 //!
 //! It knows the form of requests and responses.
 
-use keywright_engine::{AccountId, Simulation};
+use keywright_engine::Simulation;
 use keywright_model::item_json::read_item;
 use keywright_model::json::Json;
 use keywright_semantics::value::Item;
@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::Desk;
-use super::known::check_tables;
+use super::known::{Tables, check_tables};
 
 pub(crate) const PATH: &str = "/_keywright/simulation";
 pub(crate) const DELIVER_PATH: &str = "/_keywright/simulation/deliver";
@@ -60,14 +60,10 @@ struct QuietBody {
     timeout_ms: Option<u64>,
 }
 
-/// Replaces the simulation as a body says, unless it names tables that are not there: `has` knows them.
-pub(crate) fn replace(
-    desk: &Desk,
-    body: &[u8],
-    has: impl Fn(Option<&AccountId>, &str, Option<&str>) -> bool,
-) -> Result<(), String> {
+/// Replaces the simulation as a body says, unless it is about tables that are not there.
+pub(crate) fn replace(desk: &Desk, body: &[u8], known: &impl Tables) -> Result<(), String> {
     let simulation = desk.read(body)?;
-    check_tables(&simulation, has)?;
+    check_tables(&simulation, known)?;
     desk.set(simulation);
     Ok(())
 }

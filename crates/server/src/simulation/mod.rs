@@ -6,7 +6,7 @@
 mod elsewhere;
 pub(crate) mod endpoint;
 mod form;
-mod known;
+pub(crate) mod known;
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
