@@ -364,6 +364,23 @@ fn overviews_name_the_consistency_the_regions_and_the_witness() {
         (&shown["replicas"][0]["region"], &shown["replicas"][0]["backlog"]),
         (&json!(VIRGINIA), &json!(0))
     );
+    let refused = |simulation: Value| {
+        let answer = world.control("POST", "/_keywright/simulation", &simulation);
+        assert_eq!(answer.status, 400, "{}", answer.text());
+        answer.text().to_owned()
+    };
+    let isolate = |region: &str| json!({"regions": [{"region": region, "isolate": true}]});
+    let said = refused(isolate(IRELAND));
+    assert!(said.contains("no strongly consistent table has a replica in region eu-west-1"), "{said}");
+    let said = refused(json!({"tables": [{"table": "Tba", "mrsc_conflict": 1}]}));
+    assert!(said.contains("no table `Tba`"), "{said}");
+    assert!(shown["isolated"].is_null() && shown["replicas"][0]["isolated"].is_null(), "{shown}");
+    for (region, place) in [(VIRGINIA, "/replicas/0/isolated"), (OREGON, "/isolated")] {
+        world.simulate(&isolate(region));
+        let shown = &asked(b"{}")["tables"][0];
+        assert_eq!(shown.pointer(place), Some(&json!(true)), "{shown}");
+    }
+    assert_eq!(world.control("DELETE", "/_keywright/simulation", &json!({})).status, 200);
     let quiet = world.control("POST", "/_keywright/simulation/wait-quiet", &json!({"timeout_ms": 5_000}));
     assert_eq!(quiet.json(), json!({"quiet": true, "backlog": 0}));
 }
