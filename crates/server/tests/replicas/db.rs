@@ -99,14 +99,17 @@ impl Db {
     }
 
     pub(crate) fn call(&mut self, operation: &str, body: &Value) -> Value {
-        let (status, answer) = self.try_call(operation, body).unwrap();
+        let answered = self.try_call(operation, body);
+        let (status, answer) =
+            answered.unwrap_or_else(|fault| panic!("{operation} in {}: {fault}", self.region));
         assert_eq!(status, 200, "{operation} {body}: {answer}");
         answer
     }
 
     /// A request to one of the server's own paths.
     pub(crate) fn own(&mut self, path: &str, body: &Value) -> Value {
-        let (status, answer) = self.send(path, "", body).unwrap();
+        let answered = self.send(path, "", body);
+        let (status, answer) = answered.unwrap_or_else(|fault| panic!("{path} in {}: {fault}", self.region));
         assert_eq!(status, 200, "{path} {body}: {answer}");
         answer
     }
@@ -205,9 +208,12 @@ impl Db {
     pub(crate) fn verify(&mut self, table: &str) -> Value {
         let path = "/_keywright/global-tables";
         let mut found = self.own(path, &json!({"verify": table}));
-        let begun = Instant::now();
+        let (mut moved, mut compared) = (Instant::now(), Value::Null);
         while found["verdict"] == "running" {
-            assert!(begun.elapsed() < LONG, "the comparison does not end: {found}");
+            if found["replicas"] != compared {
+                (moved, compared) = (Instant::now(), found["replicas"].clone());
+            }
+            assert!(moved.elapsed() < LONG, "the comparison does not go on: {found}");
             self.pause();
             found = self.own(path, &json!({"verification": table}));
         }

@@ -57,7 +57,7 @@ fn a_replica_that_is_made_under_writes_and_deletes_is_equal() {
         let puts: Vec<_> = some.iter().map(put).collect();
         here.call("BatchWriteItem", &json!({"RequestItems": {TABLE: puts}}));
     }
-    let loaded = begun.elapsed();
+    println!("{items} items, loaded in {:.1?}", begun.elapsed());
     let count = wanted("KEYWRIGHT_WRITERS", 4);
     let rate = wanted("KEYWRIGHT_WRITES_PER_SECOND", u64::MAX);
     let every = Duration::from_nanos(count * 1_000_000_000 / rate);
@@ -75,20 +75,18 @@ fn a_replica_that_is_made_under_writes_and_deletes_is_equal() {
         assert!(begun.elapsed() < Duration::from_hours(1), "the replica is not filled");
     }
     let (filled, written) = (begun.elapsed(), u128::from(writers.count() - before));
+    println!(
+        "replica active after {filled:.1?} under {written} writes ({} in a second) and {} deletes",
+        written * 1000 / filled.as_millis().max(1),
+        deleted.len()
+    );
     let mut clients = writers.stop();
     let begun = Instant::now();
     let found = here.assert_equal(TABLE);
-    let verified = begun.elapsed();
+    println!("{} compared in {:.1?}", found["replicas"][0]["items"], begun.elapsed());
     let mut regions = [here, Db::of(&server, THERE)];
     check(&mut clients, &mut regions, TABLE);
     for db in &mut regions {
         assert_eq!(count_of(db, &deleted), 0, "a deleted item is in {}", db.region);
     }
-    println!(
-        "{items} items, loaded in {loaded:.1?}; replica active after {filled:.1?} under {written} writes ({} in a \
-         second) and {} deletes; {} compared in {verified:.1?}",
-        written * 1000 / filled.as_millis().max(1),
-        deleted.len(),
-        found["replicas"][0]["items"]
-    );
 }
