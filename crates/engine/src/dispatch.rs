@@ -69,6 +69,18 @@ impl std::fmt::Display for OpenError {
 
 impl std::error::Error for OpenError {}
 
+impl OpenError {
+    /// Whether the store could not be read or written, so that a later try may succeed.
+    pub const fn is_of_store(&self) -> bool {
+        match self {
+            Self::Store(fault) | Self::Catalogue(CatalogueFault::Store(fault)) => {
+                matches!(fault, StoreError::Io(_) | StoreError::Closed)
+            }
+            Self::Catalogue(_) | Self::Principals(_) | Self::UnfinishedCopy(_) => false,
+        }
+    }
+}
+
 impl From<CatalogueFault> for OpenError {
     fn from(fault: CatalogueFault) -> Self {
         Self::Catalogue(fault)

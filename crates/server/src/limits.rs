@@ -162,11 +162,9 @@ pub(crate) const REOPEN_MS_MAX: u64 = 30_000;
 pub(crate) const STORE_SILENT_MS: u64 = 3_000;
 /// A shared store that gave no session for so long is lost: the log says so.
 pub(crate) const STORE_LOST_MS: u64 = 400;
-/// How long the start waits for PostgreSQL to have a server that takes writes, and the pause between tries.
-#[cfg(feature = "postgres")]
-pub(crate) const PRIMARY_WAIT_MS_MAX: u64 = 30_000;
-#[cfg(feature = "postgres")]
-pub(crate) const PRIMARY_RETRY_MS: u64 = 1_000;
+/// How long the start waits for a shared store that may be failing over, and the pause between tries.
+pub(crate) const FAILOVER_WAIT_MS_MAX: u64 = 30_000;
+pub(crate) const FAILOVER_RETRY_MS: u64 = 1_000;
 /// Time limit of requests that still use the store. Then it is not opened again for now.
 pub(crate) const REOPEN_WAIT_MS_MAX: u64 = 10_000;
 

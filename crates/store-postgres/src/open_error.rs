@@ -38,9 +38,12 @@ impl OpenError {
         Self::Refused(sentence, advice)
     }
 
-    /// Whether it may pass by itself within seconds, as a fail-over does.
-    pub const fn may_pass(&self) -> bool {
-        matches!(self, Self::NoPrimary(_) | Self::Unconfirmed(_))
+    /// The reason, if it may pass by itself within seconds, as a fail-over does.
+    pub fn passing(&self) -> Option<&str> {
+        match self {
+            Self::NoPrimary(reason) | Self::Unconfirmed(reason) => Some(reason),
+            _ => None,
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use std::sync::PoisonError;
 use std::time::Duration;
 
 use tokio::sync::mpsc;
+use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tonic::client::Grpc;
 use tonic::codec::ProstCodec;
@@ -15,7 +16,7 @@ use tonic::{Code, Request, Status};
 
 use crate::options::{TikvOptions, Tls};
 use crate::protocol::{
-    Call, Context, GetMembers, GetRegion, GetStore, Header, PdCall, RegionCall, RegionFound,
+    Call, Context, GetMembers, GetRegion, GetStore, Header, Members, PdCall, RegionCall, RegionFound,
 };
 
 /// How long one answer is waited for.
@@ -104,6 +105,24 @@ impl Cluster {
             }
         }
         if reachable.is_empty() { self.pds.clone() } else { reachable }
+    }
+
+    /// Whether a PD of the URL answers, also one that knows no leader.
+    pub(crate) async fn answers(&self) -> bool {
+        let mut asked = JoinSet::new();
+        for pd in self.pds.iter().cloned() {
+            let tls = self.tls.clone();
+            asked.spawn(async move {
+                let said = tokio::time::timeout(PROBE_WAIT, members_by(tls.as_ref(), &pd)).await;
+                said.is_ok_and(|said| said.is_ok())
+            });
+        }
+        while let Some(answered) = asked.join_next().await {
+            if answered.unwrap_or_default() {
+                return true;
+            }
+        }
+        false
     }
 
     async fn find_leader(&self) -> Result<Leader, CallError> {
@@ -208,8 +227,12 @@ async fn connect(tls: Option<&Tls>, address: &str) -> Result<Channel, CallError>
     endpoint.connect().await.map_err(|error| failed(error.to_string()))
 }
 
+async fn members_by(tls: Option<&Tls>, pd: &str) -> Result<Members, CallError> {
+    send(connect(tls, pd).await?, GetMembers {}).await
+}
+
 async fn leader_by(tls: Option<&Tls>, pd: &str) -> Result<Leader, CallError> {
-    let members = send(connect(tls, pd).await?, GetMembers {}).await?;
+    let members = members_by(tls, pd).await?;
     let cluster_id = members.header.unwrap_or_default().cluster_id;
     let url = members.leader.and_then(|leader| leader.client_urls.into_iter().next());
     let url = url.ok_or_else(|| CallError::Failed(format!("{pd}: PD has no leader")))?;

@@ -15,8 +15,10 @@ const TRIES: usize = 5;
 /// Why a store cannot be opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OpenError {
-    /// PD or TiKV does not answer or refuses us.
+    /// No PD answers, or they refuse us.
     Unreachable(String),
+    /// PD answers, and PD or a region has no leader that does.
+    NoLeader(String),
     /// The prefix holds rows that are not ours.
     Foreign(String),
     /// The rows were written by another version of Keywright.
@@ -25,12 +27,27 @@ pub enum OpenError {
     Tidb(String),
 }
 
+impl OpenError {
+    /// The reason, if it may pass by itself within seconds, as the choice of a new leader does.
+    pub fn passing(&self) -> Option<&str> {
+        match self {
+            Self::NoLeader(reason) => Some(reason),
+            Self::Unreachable(_) | Self::Foreign(_) | Self::OtherLayout(_) | Self::Tidb(_) => None,
+        }
+    }
+}
+
 impl std::fmt::Display for OpenError {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Unreachable(text) => {
                 write!(formatter, "{text}: check the addresses of PD, and that PD and TiKV run")
             }
+            Self::NoLeader(text) => write!(
+                formatter,
+                "PD answers, and not all of the cluster does: {text}; start again when PD and all regions \
+                 have a leader, which needs most of their nodes"
+            ),
             Self::Foreign(prefix) => write!(
                 formatter,
                 "the prefix {prefix}/ holds rows that are not Keywright's: name another one with \

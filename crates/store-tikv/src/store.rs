@@ -9,6 +9,7 @@ use keywright_store::{
 use tokio::runtime::Handle;
 use tokio::sync::Mutex;
 
+use crate::cluster::Cluster;
 use crate::layout::{self, OpenError};
 use crate::link::Link;
 use crate::logs;
@@ -31,6 +32,18 @@ pub struct TikvStore {
 impl TikvStore {
     /// Opens the store; an empty prefix gets the layout row. Requests run as tasks of this runtime.
     pub async fn open(options: TikvOptions, runtime: Handle) -> Result<Self, OpenError> {
+        let cluster = Cluster::of(&options);
+        match Self::open_once(options, runtime.clone()).await {
+            Err(OpenError::Unreachable(text)) => {
+                let answers = runtime.spawn(async move { cluster.answers().await });
+                let answers = answers.await.unwrap_or_default();
+                Err(if answers { OpenError::NoLeader(text) } else { OpenError::Unreachable(text) })
+            }
+            opened => opened,
+        }
+    }
+
+    async fn open_once(options: TikvOptions, runtime: Handle) -> Result<Self, OpenError> {
         let link = Link::open(&options, runtime).await.map_err(OpenError::Unreachable)?;
         layout::claim_versions(&link, &options.prefix).await?;
         layout::prepare(&link, &options.prefix).await?;

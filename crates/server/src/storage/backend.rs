@@ -23,10 +23,6 @@ use super::encryption::model_files::EncryptedModels;
 use super::encryption::source::KeySource;
 #[cfg(feature = "postgres")]
 use super::store_url::{Password, StoreOption};
-#[cfg(feature = "postgres")]
-use crate::limits::{PRIMARY_RETRY_MS, PRIMARY_WAIT_MS_MAX};
-#[cfg(feature = "postgres")]
-use crate::process::environment;
 use crate::process::failure::Failure;
 use crate::process::io_fault::cannot;
 
@@ -54,14 +50,21 @@ impl Backend {
         }
     }
 
-    /// Opens the store for a server, which waits for a fail-over of PostgreSQL to end. May take long.
-    #[cfg_attr(not(feature = "postgres"), expect(clippy::unused_async, reason = "only PostgreSQL waits"))]
-    pub(crate) async fn open_for_server(&self) -> Result<AnyStore, Failure> {
-        #[cfg(feature = "postgres")]
-        if let Self::Postgres(postgres) = self {
-            return Box::pin(postgres.open_patiently()).await.map(AnyStore::Postgres);
+    /// Opens the store for a server, which waits for what may pass. May take long.
+    #[cfg_attr(
+        not(any(feature = "postgres", feature = "tikv")),
+        expect(clippy::unused_async, reason = "only stores of other machines are awaited")
+    )]
+    pub(crate) async fn open_for_server(&self) -> Result<AnyStore, Unopened> {
+        match self {
+            #[cfg(feature = "postgres")]
+            Self::Postgres(postgres) => Box::pin(postgres.try_open()).await.map(AnyStore::Postgres),
+            #[cfg(feature = "tikv")]
+            Self::Tikv(tikv) => Box::pin(tikv.try_open()).await.map(AnyStore::Tikv),
+            Self::Memory | Self::Folder(_) => {
+                tokio::task::block_in_place(|| self.open()).map_err(Unopened::for_good)
+            }
         }
-        tokio::task::block_in_place(|| self.open())
     }
 
     /// Where the data is, for messages.
@@ -99,6 +102,20 @@ impl Backend {
             // Not on this machine's disk.
             _ => true,
         }
+    }
+}
+
+/// Why a store is not open.
+pub(crate) struct Unopened {
+    pub(crate) failure: Failure,
+    /// What is the matter with the store, as what follows its address in a sentence, if it may pass by itself
+    /// as a fail-over does.
+    pub(crate) passing: Option<String>,
+}
+
+impl Unopened {
+    pub(crate) fn for_good(failure: Failure) -> Self {
+        Self { failure, passing: None }
     }
 }
 
@@ -358,35 +375,18 @@ impl Postgres {
     }
 
     fn open(&self) -> Result<PostgresStore, Failure> {
-        let runtime = tokio::runtime::Handle::current();
-        let opened = runtime.block_on(PostgresStore::open(self.options.clone(), runtime.clone()));
-        opened.map_err(|error| self.unopened(&error))
+        tokio::runtime::Handle::current().block_on(self.try_open()).map_err(|unopened| unopened.failure)
     }
 
-    /// Opens it, and waits for a fail-over to end.
-    async fn open_patiently(&self) -> Result<PostgresStore, Failure> {
-        let (begun, wait) = (environment::instant(), Duration::from_millis(PRIMARY_WAIT_MS_MAX));
-        let mut is_first = true;
-        loop {
-            let runtime = tokio::runtime::Handle::current();
-            let error = match Box::pin(PostgresStore::open(self.options.clone(), runtime)).await {
-                Ok(store) => return Ok(store),
-                Err(error) => error,
-            };
-            if !error.may_pass() || begun.elapsed() >= wait {
-                return Err(self.unopened(&error));
-            }
-            if let (true, OpenError::NoPrimary(reason) | OpenError::Unconfirmed(reason)) = (is_first, &error)
-            {
-                tracing::warn!(
-                    "the store {} takes no writes now: {reason}; a fail-over may be under way: trying again for {} s",
-                    self.url,
-                    wait.as_secs()
-                );
-            }
-            is_first = false;
-            tokio::time::sleep(Duration::from_millis(PRIMARY_RETRY_MS)).await;
-        }
+    async fn try_open(&self) -> Result<PostgresStore, Unopened> {
+        let runtime = tokio::runtime::Handle::current();
+        let opened = Box::pin(PostgresStore::open(self.options.clone(), runtime)).await;
+        opened.map_err(|error| Unopened {
+            failure: self.unopened(&error),
+            passing: error
+                .passing()
+                .map(|reason| format!("takes no writes now: {reason}; a fail-over may be under way")),
+        })
     }
 
     fn unopened(&self, error: &OpenError) -> Failure {
@@ -422,10 +422,18 @@ impl Tikv {
     }
 
     fn open(&self) -> Result<TikvStore, Failure> {
+        tokio::runtime::Handle::current().block_on(self.try_open()).map_err(|unopened| unopened.failure)
+    }
+
+    async fn try_open(&self) -> Result<TikvStore, Unopened> {
         let runtime = tokio::runtime::Handle::current();
-        runtime
-            .block_on(TikvStore::open(self.options.clone(), runtime.clone()))
-            .map_err(|error| Failure::new(format!("cannot open the store {}: {error}", self.url)))
+        let opened = Box::pin(TikvStore::open(self.options.clone(), runtime)).await;
+        opened.map_err(|error| Unopened {
+            failure: Failure::new(format!("cannot open the store {}: {error}", self.url)),
+            passing: error.passing().map(|reason| {
+                format!("does not answer as a whole: {reason}; PD or a region may be choosing a leader")
+            }),
+        })
     }
 }
 

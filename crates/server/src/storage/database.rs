@@ -12,14 +12,17 @@ use std::time::Duration;
 
 use arc_swap::{ArcSwapOption, Guard};
 use keywright_engine::{Engine, EngineConfig, KeepingFigures};
+use keywright_store::Store as _;
 use keywright_store_local::{Fault, FaultCause, Figures, ScrubStep};
 
 use super::any_store::AnyStore;
-use super::backend::{Backend, EncryptedFolder, Folder};
+use super::backend::{Backend, EncryptedFolder, Folder, Unopened};
 use super::encryption::rotation::Rotation;
 use super::health::{self, Health};
 use crate::clock::Clock;
-use crate::limits::{REOPEN_WAIT_MS_MAX, STORE_LOST_MS, STORE_SILENT_MS};
+use crate::limits::{
+    FAILOVER_RETRY_MS, FAILOVER_WAIT_MS_MAX, REOPEN_WAIT_MS_MAX, STORE_LOST_MS, STORE_SILENT_MS,
+};
 use crate::process::environment;
 use crate::process::failure::Failure;
 
@@ -326,18 +329,47 @@ impl Database {
     }
 }
 
+/// Opens store and engine, and waits for what may pass by itself, such as a fail-over of a shared store.
 async fn open(
     backend: &Backend,
     engine_config: &EngineConfig,
     clock: &Arc<Clock>,
 ) -> Result<Running, Failure> {
+    let (begun, wait) = (environment::instant(), Duration::from_millis(FAILOVER_WAIT_MS_MAX));
+    let mut is_first = true;
+    loop {
+        let unopened = match open_once(backend, engine_config, clock).await {
+            Ok(running) => return Ok(running),
+            Err(unopened) => unopened,
+        };
+        let Some(passing) = unopened.passing.filter(|_| begun.elapsed() < wait) else {
+            return Err(unopened.failure);
+        };
+        if is_first {
+            let place = backend.place();
+            tracing::warn!("the store {place} {passing}: trying again for {} s", wait.as_secs());
+        }
+        is_first = false;
+        tokio::time::sleep(Duration::from_millis(FAILOVER_RETRY_MS)).await;
+    }
+}
+
+async fn open_once(
+    backend: &Backend,
+    engine_config: &EngineConfig,
+    clock: &Arc<Clock>,
+) -> Result<Running, Unopened> {
     let store = backend.open_for_server().await?;
     if let Some(warning) = store.connections_warning() {
         tracing::warn!("{warning}");
     }
-    let engine = Engine::open(store.clone(), clock.clone(), engine_config.clone())
-        .await
-        .map_err(|error| Failure::new(format!("cannot open the database: {error}")))?;
+    let opened = Engine::open(store.clone(), clock.clone(), engine_config.clone()).await;
+    let engine = opened.map_err(|error| Unopened {
+        // A part of a shared store may fail over after the store was opened.
+        passing: (store.capabilities().is_shared && error.is_of_store())
+            .then(|| format!("failed while the database was opened: {error}")),
+        failure: Failure::new(format!("cannot open the database: {error}")),
+    })?;
     Ok(Running { engine, store })
 }
 

@@ -13,7 +13,7 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::rustls::server::WebPkiClientVerifier;
 use tokio_rustls::rustls::{RootCertStore, ServerConfig};
 
-use crate::engine::{TikvEngine, engine, free_ports};
+use crate::engine::{STORES, TikvEngine, engine, free_ports};
 use crate::kit::{RUNTIME, tend};
 use crate::wires::Wires;
 
@@ -123,6 +123,30 @@ fn a_store_goes_on_when_nodes_and_pd_die_and_move() {
         put_at_last(&store, "a", "by two").await;
         assert_eq!(get_at_last(&store, "a").await, Some(Bytes::from("by two")));
     });
+}
+
+/// On a cluster of its own.
+#[test]
+fn a_region_without_a_leader_may_pass_and_silence_of_all_pds_may_not() {
+    let Some(engine) = TikvEngine::start_or_say() else { return };
+    let url = engine.url("leaders");
+    block_on(async { put_at_last(&try_open(&url).unwrap(), "a", "1").await });
+    let leader = engine.leading_store().unwrap();
+    let killed = [leader, (leader + 1) % STORES];
+    killed.into_iter().for_each(|store| engine.kill_store(store));
+    let Err(refused) = try_open(&url) else { panic!("two of three nodes are dead") };
+    assert!(refused.passing().is_some(), "{refused:?}");
+    assert!(refused.to_string().starts_with("PD answers, and not all of the cluster does: "), "{refused}");
+    killed.into_iter().for_each(|store| engine.start_store(store).unwrap());
+    let began = Instant::now();
+    while let Err(refused) = try_open(&url) {
+        assert!(refused.passing().is_some(), "{refused:?}");
+        assert!(began.elapsed() < Duration::from_mins(1), "{refused:?}");
+    }
+    engine.kill_pd();
+    let Err(refused) = try_open(&url) else { panic!("PD is dead") };
+    assert_eq!(refused.passing(), None, "{refused:?}");
+    assert!(refused.to_string().contains("check the addresses of PD"), "{refused}");
 }
 
 #[test]
