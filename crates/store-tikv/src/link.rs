@@ -32,6 +32,8 @@ const REQUEST_WAIT: Duration = Duration::from_secs(4);
 const ATTEMPT_WAIT: Duration = Duration::from_secs(5);
 /// How long an answer is waited for, with all retries.
 const ANSWER_WAIT: Duration = Duration::from_secs(10);
+/// The same if a lock is in the way: a dead client's expires after 20 s at most.
+const UNLOCKED_WAIT: Duration = Duration::from_secs(30);
 /// Pauses before a read is tried again.
 const PAUSE: Duration = Duration::from_millis(20);
 const PAUSE_MAX: Duration = Duration::from_millis(200);
@@ -189,7 +191,8 @@ impl Link {
         self.count(1);
         let connection = Arc::clone(&self.connection);
         let asked = self.runtime.spawn(async move {
-            let deadline = Instant::now() + ANSWER_WAIT;
+            let begun = Instant::now();
+            let mut deadline = begun + ANSWER_WAIT;
             let (mut last, mut pause) = (None, PAUSE);
             loop {
                 let attempt = deadline.min(Instant::now() + ATTEMPT_WAIT);
@@ -199,6 +202,7 @@ impl Link {
                     Ok(Err(error)) => {
                         last = Some(fault::of_read(&error));
                         if fault::is_lock(&error) {
+                            deadline = begun + UNLOCKED_WAIT;
                             // If it fails, the next attempt meets the lock again.
                             let _ = tokio::time::timeout_at(deadline, connection.release(&meets)).await;
                         } else if fault::is_lost(&error) {

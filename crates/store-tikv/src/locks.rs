@@ -4,6 +4,9 @@
 //! written (client-rust #543), and one of an asynchronous commit (#528). Here both end as the protocol says:
 //! the primary decides, and a transaction is rolled back only if its locks have outlived their time to live,
 //! which a running client extends at the primary.
+//!
+//! A client that dies after its commit leaves locks of which the primary says at once how they end. TiKV's
+//! client waits for their time to live all the same, which is up to 20 s after a large commit.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -77,7 +80,7 @@ pub(crate) async fn sweep(
 ) -> Result<Left, CallError> {
     let now = current(client).await?;
     let until = until.unwrap_or(now);
-    let mut left = Left::default();
+    let (mut left, mut running) = (Left::default(), BTreeSet::new());
     let (mut from, to) = span;
     let ends = Instant::now() + SWEEP_MAX;
     while Instant::now() < ends {
@@ -86,7 +89,8 @@ pub(crate) async fn sweep(
         let last = page.last().map(|lock| lock.key.clone());
         // Not every server begins a page where it is asked to.
         for lock in page.iter().filter(|lock| lock.key >= from && is_before(&lock.key, &to)) {
-            if settle(cluster, lock, now).await? == Fate::Running {
+            if !running.contains(&lock.start) && settle(cluster, lock, now).await? == Fate::Running {
+                running.insert(lock.start);
                 left.oldest = Some(left.oldest.unwrap_or(u64::MAX).min(lock.start));
             }
         }
@@ -117,7 +121,10 @@ pub(crate) async fn release(
     let (Some(first), Some(last)) = (keys.first(), keys.last()) else { return Ok(running) };
     let now = current(client).await?;
     for lock in page(client, &(first.clone(), keys::after(last.clone())), now).await? {
-        if keys.binary_search(&lock.key).is_ok() && settle(cluster, &lock, now).await? == Fate::Running {
+        if running.contains(&lock.start) || keys.binary_search(&lock.key).is_err() {
+            continue;
+        }
+        if settle(cluster, &lock, now).await? == Fate::Running {
             running.insert(lock.start);
         }
     }
@@ -145,21 +152,20 @@ async fn page(client: &TransactionClient, span: &Span, until: u64) -> Result<Vec
     Ok(locks)
 }
 
-/// Ends a lock if it has expired and its transaction does not run.
+/// Ends a lock if its transaction has ended, or if both have expired.
 async fn settle(cluster: &Cluster, lock: &Lock, now: u64) -> Result<Fate, CallError> {
-    if !has_expired(lock, now) {
-        return Ok(Fate::Running);
-    }
     let question = CheckTransaction {
         context: None,
         primary: lock.primary.clone(),
         start: lock.start,
         now,
-        rollback_if_not_exist: true,
+        // A running client may write its primary last.
+        rollback_if_not_exist: has_expired(lock, now),
         force_sync_commit: false,
     };
     let fate = match check(cluster, question.clone()).await? {
         Checked::Ended(fate) => fate,
+        Checked::Missing => Fate::Running,
         Checked::Locked(primary) if !primary.is_async_commit || !has_expired(&primary, now) => Fate::Running,
         Checked::Locked(primary) => match by_secondaries(cluster, &primary, lock.start).await? {
             Some(fate) => {
@@ -172,7 +178,7 @@ async fn settle(cluster: &Cluster, lock: &Lock, now: u64) -> Result<Fate, CallEr
             // It fell back to an ordinary commit, which its primary decides.
             None => match check(cluster, CheckTransaction { force_sync_commit: true, ..question }).await? {
                 Checked::Ended(fate) => fate,
-                Checked::Locked(_) => Fate::Running,
+                Checked::Locked(_) | Checked::Missing => Fate::Running,
             },
         },
     };
@@ -204,13 +210,20 @@ enum Checked {
     Ended(Fate),
     /// Its primary is locked.
     Locked(Lock),
+    /// Its primary was not written, and may still be.
+    Missing,
 }
 
 async fn check(cluster: &Cluster, question: CheckTransaction) -> Result<Checked, CallError> {
     let primary = question.primary.clone();
+    let may_be_missing = !question.rollback_if_not_exist;
     let checked = cluster.ask_region(&primary, question).await?;
-    if let Some(error) = &checked.error {
-        return Err(refused(error));
+    match &checked.error {
+        Some(error) if may_be_missing && error.transaction_not_found.is_some() => {
+            return Ok(Checked::Missing);
+        }
+        Some(error) => return Err(refused(error)),
+        None => {}
     }
     Ok(match checked {
         checked if checked.commit_version > 0 => Checked::Ended(Fate::Committed(checked.commit_version)),
@@ -232,7 +245,7 @@ pub(crate) async fn end(cluster: &Cluster, primary: Vec<u8>, start: u64) -> Resu
     };
     Ok(match check(cluster, question).await? {
         Checked::Ended(fate) => fate,
-        Checked::Locked(_) => Fate::Running,
+        Checked::Locked(_) | Checked::Missing => Fate::Running,
     })
 }
 

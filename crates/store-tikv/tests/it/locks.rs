@@ -183,6 +183,30 @@ fn the_time_to_live_of_the_primary_counts() {
 }
 
 #[test]
+fn a_lock_whose_transaction_has_ended_is_in_nobodys_way() {
+    const TTL_MS: u64 = 60_000;
+    run("ended", async |bench| {
+        let (primary, secondary) = (bench.row("a"), bench.row("b"));
+        let transaction = bench.raw.begin(&primary).await;
+        for key in [&primary, &secondary] {
+            assert!(transaction.lock(key, "new", TTL_MS).await);
+        }
+        assert!(transaction.commit(&primary).await);
+        assert_eq!(bench.get("b").await, Some(Bytes::from("new")));
+        assert_eq!(bench.locked().await, 0);
+    });
+}
+
+#[test]
+fn reads_wait_for_the_longest_time_that_a_dead_clients_lock_lives() {
+    run("long-lived", async |bench| {
+        bench.plant(20_000).await;
+        assert_eq!(bench.get("b").await, Some(Bytes::from("old")));
+        assert_eq!(bench.locked().await, 0);
+    });
+}
+
+#[test]
 fn an_asynchronous_commit_whose_locks_are_all_there_has_succeeded() {
     run("async-whole", async |bench| {
         let (primary, secondary) = (bench.row("a"), bench.row("b"));
