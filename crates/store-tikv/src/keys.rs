@@ -82,6 +82,12 @@ impl Keys {
         (self.key(INBOX, &shard(id)), after(self.inbox(id, last)))
     }
 
+    /// The entries of one commit, whose transaction began at this timestamp.
+    pub(crate) fn inbox_of_commit(&self, id: LogId, start: u64) -> Span {
+        let at = |place| self.inbox(id, Origin { start, place });
+        (at(0), after(at(u32::MAX)))
+    }
+
     pub(crate) fn log(&self, id: LogId, position: LogPosition) -> Vec<u8> {
         let mut rest = shard(id);
         rest.put_u64(position.version.0);

@@ -7,11 +7,12 @@
 //!
 //! It does not know tables, items or DynamoDB.
 //!
-//! Layers: options, fault, keys, protocol < cluster < locks < outcome < link < versions < layout, logs < view
-//! < transaction < store
+//! Layers: options, fault, keys, protocol < cluster < locks < outcome < link < versions < layout, inbox
+//! < logs < view < transaction < store
 
 mod cluster;
 mod fault;
+mod inbox;
 mod keys;
 mod layout;
 mod link;

@@ -16,6 +16,7 @@ mod engine;
 mod kit;
 mod large;
 mod locks;
+mod logs;
 mod network;
 #[allow(dead_code, clippy::allow_attributes, reason = "the tests use a part of it")]
 #[path = "../../src/options.rs"]

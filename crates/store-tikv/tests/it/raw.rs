@@ -116,7 +116,8 @@ pub struct Transaction<'a> {
 impl Client {
     pub async fn open(url: &str) -> Self {
         let options = TikvOptions::parse(url).unwrap();
-        let mut config = tikv_client::Config::default();
+        // The test engine sends values where keys are asked for.
+        let mut config = tikv_client::Config::default().with_grpc_max_decoding_message_size(64 * 1024 * 1024);
         if let Some(tls) = &options.tls {
             config = config.with_security(&tls.ca, &tls.certificate, &tls.key);
         }
