@@ -65,6 +65,17 @@ pub(crate) async fn last(
     }
 }
 
+/// A position after all entries that a view sees, and before all others.
+///
+/// A store that numbers entries when they are first read gives some of them versions after the view's.
+pub(crate) async fn end(snapshot: &impl Snapshot, id: LogId) -> Result<LogPosition, Error> {
+    let mut after = end_of(snapshot.version().0);
+    while let Some(entry) = read(snapshot, id, after, TAIL_ENTRIES).await?.last() {
+        after = entry.position;
+    }
+    Ok(after)
+}
+
 /// A position after all entries written before this time, and before all others. Entries are in commit order;
 /// their times are in this order too, except within the duration of a commit.
 pub(crate) async fn written_before(
@@ -73,28 +84,40 @@ pub(crate) async fn written_before(
     start: u64,
     ms: u64,
 ) -> Result<LogPosition, Error> {
-    let is_late = |entry: &LogEntry| {
-        written_ms(&entry.bytes).map(|written| written >= ms).map_err(|_| fault::internal())
-    };
-    find_version(snapshot, id, start.saturating_sub(1), is_late).await.map(end_of)
+    let last = last_written_before(snapshot, id, start, ms).await?;
+    Ok(last.unwrap_or(end_of(start.saturating_sub(1))))
 }
 
 /// The last entry written before this time, in a shard whose entries before version `start` are trimmed.
+///
+/// A store that numbers entries when they are first read gives those of many commits one version, and some
+/// that this search is the first to read versions after the view's. So the entries after the one that was
+/// found by its version are looked at too.
 pub(crate) async fn last_written_before(
     snapshot: &impl Snapshot,
     id: LogId,
     start: u64,
     ms: u64,
 ) -> Result<Option<LogPosition>, Error> {
-    let version = written_before(snapshot, id, start, ms).await?.version;
+    let is_late = |entry: &LogEntry| {
+        written_ms(&entry.bytes).map(|written| written >= ms).map_err(|_| fault::internal())
+    };
+    let start = start.saturating_sub(1);
+    let version = find_version(snapshot, id, start, is_late).await?;
     let mut last = None;
-    let mut after = end_of(version.0.saturating_sub(1));
+    let mut after = end_of(version.saturating_sub(1).max(start));
     loop {
         let entries = read(snapshot, id, after, TAIL_ENTRIES).await?;
-        let of_commit = entries.iter().filter(|entry| entry.position.version == version);
-        let Some(entry) = of_commit.last() else { return Ok(last) };
-        after = entry.position;
-        last = Some(entry.position);
+        if entries.is_empty() {
+            return Ok(last);
+        }
+        for entry in entries {
+            if is_late(&entry)? {
+                return Ok(last);
+            }
+            after = entry.position;
+            last = Some(entry.position);
+        }
     }
 }
 
@@ -146,6 +169,23 @@ mod tests {
                     assert_eq!(found.expect("reads"), expected, "{before} {after} {size}");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn entries_of_one_version_are_divided_by_their_times_too() {
+        let store = MemoryStore::new();
+        commit(&store, &[1, 2]);
+        commit(&store, &[3, 4, 4, 7, 9]);
+        commit(&store, &[9]);
+        for (ms, expected) in [(0, None), (1, None), (2, Some((1, 0))), (4, Some((2, 0))), (7, Some((2, 2)))]
+        {
+            let last = block_on(async {
+                let snapshot = store.snapshot().await.expect("a snapshot");
+                last_written_before(&snapshot, ID, 1, ms).await.expect("reads")
+            });
+            let last = last.map(|position| (position.version.0, position.index));
+            assert_eq!(last, expected, "{ms}");
         }
     }
 

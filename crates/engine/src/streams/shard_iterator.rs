@@ -6,7 +6,7 @@ use keywright_semantics::messages::stream as messages;
 use keywright_semantics::request::{GetShardIterator, ShardPosition};
 use keywright_semantics::response::Response;
 use keywright_semantics::sequence::SequenceNumber;
-use keywright_store::{CommitVersion, LogPosition, Snapshot, Store};
+use keywright_store::{CommitVersion, LogPosition, Store};
 
 use super::find;
 use super::iterator::ShardIterator;
@@ -28,7 +28,7 @@ pub(crate) async fn get_shard_iterator<S: Store>(
         ShardPosition::TrimHorizon => None,
         ShardPosition::Latest => {
             let snapshot = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
-            Some(LogPosition { version: snapshot.version(), index: u32::MAX })
+            Some(search::end(&snapshot, log_of(found.table.id, shard.number)).await?)
         }
         ShardPosition::At(number) => just_before(kept(shard, place(number))?),
         ShardPosition::After(number) => {

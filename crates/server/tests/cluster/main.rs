@@ -26,6 +26,7 @@ mod proxy;
 mod refusals;
 mod rolling;
 mod round_trips;
+mod streams;
 #[path = "../support/mod.rs"]
 mod support;
 #[cfg(feature = "tikv")]
