@@ -1,11 +1,14 @@
 //! Who may call whom: keys, signatures, certificates, tables, versions. What is refused is logged.
 
+use std::time::{Duration, SystemTime};
+
 use serde_json::{Value, json};
 
 use crate::db::{Db, replica_update};
 use crate::pair::{CLIENT, Files, HERE, PEER, PLAIN, Pair, REGIONS, TABLE, THERE};
 use crate::support::Server;
-use crate::support::signing::Ask;
+use crate::support::raw::Connection;
+use crate::support::signing::{Ask, Key, signature_at};
 
 const PATH: &str = "/_keywright/replication/2";
 
@@ -47,6 +50,62 @@ fn only_keys_for_replication_call_and_they_do_nothing_else() {
     {
         assert!(log.contains(part), "{part}: {log}");
     }
+}
+
+#[test]
+fn a_call_by_a_clock_that_is_an_hour_off_is_refused_with_both_times() {
+    const HOUR: Duration = Duration::from_hours(1);
+    let mut pair = Pair::start();
+    let key = Key { region: THERE.to_owned(), ..Key::from((PEER.0.to_owned(), PEER.1.to_owned())) };
+    let ask =
+        Ask { service: "keywright-replication", method: "POST", path: PATH, headers: Vec::new(), body: "x" };
+    let signed = |time| signature_at(&key, "localhost", &ask, time);
+    let date_of = |headers: &[(String, String)]| {
+        headers.iter().find(|(name, _)| name == "x-amz-date").map(|(_, date)| date.clone()).unwrap()
+    };
+    let mut said_times = Vec::new();
+    let now = SystemTime::now();
+    for (time, fault) in [(now - HOUR, "Signature expired: "), (now + HOUR, "Signature not yet current: ")] {
+        let headers = signed(time);
+        let from = date_of(&signed(SystemTime::now()));
+        let sent: Vec<(&str, &str)> =
+            headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        let answer = Connection::open(pair.server(1)).send_to(PATH, "POST", &sent, b"x");
+        let until = date_of(&signed(SystemTime::now()));
+        let said = answer.json()["message"].as_str().unwrap_or_default().to_owned();
+        assert_eq!(answer.status, 403, "{said}");
+        let its_own = said.split_once('(').and_then(|(_, rest)| rest.split_once(' ')).unwrap().0.to_owned();
+        assert!(from <= its_own && its_own <= until, "the server's time: {said}");
+        assert!(said.starts_with(&format!("{fault}{} ", date_of(&headers))), "the caller's time: {said}");
+        said_times.extend([date_of(&headers), its_own]);
+    }
+    let log = pair.stop(1);
+    for time in said_times {
+        assert!(log.contains(&time), "{time}: {log}");
+    }
+}
+
+#[test]
+fn a_replica_at_a_server_that_is_down_is_refused_and_nothing_is_changed() {
+    let mut pair = Pair::start();
+    let mut here = pair.db(0);
+    here.create(TABLE);
+    pair.stop(1);
+    let said = here.refusal("UpdateTable", &replica_update(TABLE, "Create", THERE));
+    assert!(said.starts_with("The Keywright server of region eu-west-1 cannot be asked: "), "{said}");
+    assert!(said.ends_with(". Nothing was changed."), "{said}");
+    let table = here.call("DescribeTable", &json!({"TableName": TABLE}))["Table"].clone();
+    assert_eq!(table["TableStatus"], "ACTIVE");
+    for key in ["Replicas", "GlobalTableVersion", "LatestStreamArn"] {
+        assert!(table.get(key).is_none(), "{key}: {table}");
+    }
+    here.put(TABLE, "a", 1);
+    pair.start_server(1);
+    assert_eq!(pair.db(1).status(TABLE), "", "nothing is there");
+    here.wait("it is taken", |db| {
+        db.try_call("UpdateTable", &replica_update(TABLE, "Create", THERE)).unwrap().0 == 200
+    });
+    pair.db(1).wait("the item is there", |db| db.status(TABLE) == "ACTIVE" && db.get(TABLE, "a") == Some(1));
 }
 
 #[test]

@@ -43,13 +43,18 @@ pub struct Ask<'a> {
 /// The headers of a signature over a request to this host.
 #[expect(clippy::disallowed_methods, reason = "the server that is asked has the real time")]
 pub fn signature(key: &Key, host: &str, ask: &Ask<'_>) -> Vec<(String, String)> {
+    signature_at(key, host, ask, SystemTime::now())
+}
+
+/// The headers of a signature by a clock that shows this time.
+pub fn signature_at(key: &Key, host: &str, ask: &Ask<'_>, time: SystemTime) -> Vec<(String, String)> {
     let token = key.token.clone();
     let identity = aws_credential_types::Credentials::new(&key.id, &key.secret, token, None, "test").into();
     let params: SigningParams<'_> = v4::SigningParams::builder()
         .identity(&identity)
         .region(&key.region)
         .name(ask.service)
-        .time(SystemTime::now())
+        .time(time)
         .settings(SigningSettings::default())
         .build()
         .unwrap()
