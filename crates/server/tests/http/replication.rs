@@ -11,15 +11,15 @@ use crate::support::{Server, without_aws_settings};
 
 const PATH: &str = "/_keywright/simulation";
 const OWN: (&str, &str) = ("X-Keywright", "simulation");
-const HERE: &str = "us-east-1";
-const THERE: &str = "eu-west-1";
+pub(crate) const HERE: &str = "us-east-1";
+pub(crate) const THERE: &str = "eu-west-1";
 
 /// A server with a table in one region and its replica in another.
-struct World {
-    server: Server,
+pub(crate) struct World {
+    pub(crate) server: Server,
 }
 
-fn call(server: &Server, region: &str, target: &str, body: &Value) -> Answer {
+pub(crate) fn call(server: &Server, region: &str, target: &str, body: &Value) -> Answer {
     let authorization = AUTHORIZATION.replace("us-east-1", region);
     let headers = [
         ("Content-Type", "application/x-amz-json-1.0"),
@@ -60,13 +60,13 @@ impl World {
         world
     }
 
-    fn done(&self, region: &str, operation: &str, body: &Value) -> Value {
+    pub(crate) fn done(&self, region: &str, operation: &str, body: &Value) -> Value {
         let answer = call(&self.server, region, &format!("DynamoDB_20120810.{operation}"), body);
         assert_eq!(answer.status, 200, "{operation}: {}", answer.text());
         answer.json()
     }
 
-    fn simulate(&self, simulation: &Value) {
+    pub(crate) fn simulate(&self, simulation: &Value) {
         let answer = control(&self.server, ("POST", PATH), simulation);
         assert_eq!(answer.status, 200, "{}", answer.text());
     }
@@ -101,25 +101,25 @@ impl World {
         answer.json()["delivered"].clone()
     }
 
-    fn put(&self, region: &str, key: &str, value: &str) {
+    pub(crate) fn put(&self, region: &str, key: &str, value: &str) {
         let item = json!({"k": {"S": key}, "v": {"S": value}});
         self.done(region, "PutItem", &json!({"TableName": "Tab", "Item": item}));
         // The next write is later, also where clocks count milliseconds.
         std::thread::sleep(Duration::from_millis(2));
     }
 
-    fn delete(&self, region: &str, key: &str) {
+    pub(crate) fn delete(&self, region: &str, key: &str) {
         self.done(region, "DeleteItem", &json!({"TableName": "Tab", "Key": {"k": {"S": key}}}));
         std::thread::sleep(Duration::from_millis(2));
     }
 
-    fn item(&self, region: &str, key: &str) -> Value {
+    pub(crate) fn item(&self, region: &str, key: &str) -> Value {
         let read = json!({"TableName": "Tab", "Key": {"k": {"S": key}}, "ConsistentRead": true});
         self.done(region, "GetItem", &read)["Item"].clone()
     }
 
     /// The attribute `v` in both regions.
-    fn values(&self, key: &str) -> [Value; 2] {
+    pub(crate) fn values(&self, key: &str) -> [Value; 2] {
         [HERE, THERE].map(|region| self.item(region, key)["v"]["S"].clone())
     }
 
@@ -131,7 +131,7 @@ impl World {
     }
 
     /// What a region says of replicas, or its refusal.
-    fn ask(&self, region: &str, body: &Value) -> Answer {
+    pub(crate) fn ask(&self, region: &str, body: &Value) -> Answer {
         let authorization = AUTHORIZATION.replace("us-east-1", region);
         let headers = [
             ("Content-Type", "application/json"),
@@ -143,7 +143,7 @@ impl World {
     }
 
     /// All records of a region's stream.
-    fn stream(&self, region: &str) -> Vec<Value> {
+    pub(crate) fn stream(&self, region: &str) -> Vec<Value> {
         let streams = |operation: &str, body: &Value| {
             let target = format!("DynamoDBStreams_20120810.{operation}");
             let answer = call(&self.server, region, &target, body);
@@ -190,7 +190,7 @@ fn a_write_in_either_region_appears_in_the_other_and_the_later_of_two_wins() {
 #[test]
 fn of_a_delete_and_an_update_the_later_wins_whole() {
     let world = World::start(&[]);
-    for key in ["deleted first", "deleted last"] {
+    for key in ["deleted first", "deleted last", "made anew"] {
         world.put(HERE, key, "old");
     }
     world.quiet();
@@ -203,17 +203,24 @@ fn of_a_delete_and_an_update_the_later_wins_whole() {
     };
     world.delete(HERE, "deleted first");
     update("deleted first");
-    update("deleted last");
-    world.delete(HERE, "deleted last");
-    // It has nothing of the item that the other region deletes.
-    world.put(HERE, "deleted last", "new");
+    for key in ["deleted last", "made anew"] {
+        update(key);
+        world.delete(HERE, key);
+    }
+    // It has nothing of the item that the other region changed.
+    world.put(HERE, "made anew", "new");
     world.heal();
     let updated = json!({"k": {"S": "deleted first"}, "v": {"S": "old"}, "x": {"N": "1"}});
-    let made = json!({"k": {"S": "deleted last"}, "v": {"S": "new"}});
+    let made = json!({"k": {"S": "made anew"}, "v": {"S": "new"}});
     for region in [HERE, THERE] {
         assert_eq!(world.item(region, "deleted first"), updated, "{region}");
-        assert_eq!(world.item(region, "deleted last"), made, "{region}");
+        assert_eq!(world.item(region, "deleted last"), Value::Null, "{region}");
+        assert_eq!(world.item(region, "made anew"), made, "{region}");
     }
+    let lost = world.lost(THERE);
+    let lost_of =
+        |key: &str| lost.as_array().unwrap().iter().filter(|one| one["key"]["k"]["S"] == key).count();
+    assert_eq!([lost_of("deleted last"), lost_of("deleted first")], [1, 0], "{lost}");
 }
 
 #[test]
@@ -345,11 +352,77 @@ fn a_write_that_changes_nothing_does_not_beat_a_change_that_is_under_way() {
     let records = world.stream(THERE).len();
     world.cut();
     world.put(HERE, "a", "new");
+    world.put(HERE, "made", "1");
     world.put(THERE, "a", "old");
+    let same = json!({"TableName": "Tab", "Key": {"k": {"S": "a"}}, "UpdateExpression": "SET v = :old",
+        "ExpressionAttributeValues": {":old": {"S": "old"}}, "ReturnValues": "ALL_NEW"});
+    assert_eq!(world.done(THERE, "UpdateItem", &same)["Attributes"]["v"]["S"], "old");
+    // Neither region has the one, and this region has not yet the other.
     world.delete(THERE, "nothing");
+    world.delete(THERE, "made");
     assert_eq!(world.stream(THERE).len(), records);
     world.heal();
-    assert_eq!(world.values("a"), ["new", "new"]);
+    assert_eq!([world.values("a"), world.values("made")], [["new", "new"], ["1", "1"]]);
+    assert_eq!(world.stream(THERE).len(), records + 2, "only what arrived is in the stream");
+    assert_eq!([world.lost(HERE), world.lost(THERE)], [json!([]), json!([])]);
+}
+
+#[test]
+fn the_token_of_a_transaction_is_known_in_its_own_region_alone() {
+    let world = World::start(&[]);
+    let transaction = |key: &str| {
+        let put = json!({"Put": {"TableName": "Tab", "Item": {"k": {"S": key}, "v": {"S": "1"}}}});
+        json!({"ClientRequestToken": "the-same-token", "TransactItems": [put]})
+    };
+    world.done(HERE, "TransactWriteItems", &transaction("a"));
+    world.quiet();
+    let refused = call(&world.server, HERE, "DynamoDB_20120810.TransactWriteItems", &transaction("b"));
+    assert_eq!(refused.status, 400, "{}", refused.text());
+    assert!(refused.text().contains("IdempotentParameterMismatch"), "{}", refused.text());
+    world.done(THERE, "TransactWriteItems", &transaction("b"));
+    world.quiet();
+    assert_eq!([world.values("a"), world.values("b")], [["1", "1"], ["1", "1"]]);
+}
+
+#[test]
+fn parts_of_a_transaction_arrive_one_by_one_and_nothing_of_a_cancelled_one() {
+    let world = World::start(&[]);
+    world.put(HERE, "taken", "1");
+    world.quiet();
+    let records = world.stream(THERE).len();
+    let apart = json!({"from": HERE, "to": THERE, "latency_ms": 20, "split_transactions": 0.5});
+    world.simulate(&json!({"seed": 7, "links": [apart]}));
+    let put = |key: &str, more: Value| {
+        let mut put = json!({"TableName": "Tab", "Item": {"k": {"S": key}, "v": {"S": "1"}}});
+        put.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        json!({"Put": put})
+    };
+    let keys: Vec<String> = (0..6).map(|key| format!("k{key}")).collect();
+    let puts: Vec<Value> = keys.iter().map(|key| put(key, json!({}))).collect();
+    let new = json!({"ConditionExpression": "attribute_not_exists(k)"});
+    let cancelled = json!({"TransactItems": [put("never", json!({})), put("taken", new)]});
+    let answer = call(&world.server, HERE, "DynamoDB_20120810.TransactWriteItems", &cancelled);
+    assert!(
+        answer.status == 400 && answer.text().contains("TransactionCanceledException"),
+        "{}",
+        answer.text()
+    );
+    world.done(HERE, "TransactWriteItems", &json!({"TransactItems": puts}));
+    let gets: Vec<Value> =
+        keys.iter().map(|key| json!({"Get": {"TableName": "Tab", "Key": {"k": {"S": key}}}})).collect();
+    let mut seen = Vec::new();
+    while seen.last() != Some(&keys.len()) {
+        let read = world.done(THERE, "TransactGetItems", &json!({"TransactItems": gets}));
+        let there = read["Responses"].as_array().unwrap().iter().filter(|one| one.get("Item").is_some());
+        seen.push(there.count());
+        assert_eq!(world.item(THERE, "never"), Value::Null);
+        assert!(seen.len() < 4_000, "the transaction does not arrive: {seen:?}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    assert!(seen.is_sorted() && seen.iter().any(|count| (1..keys.len()).contains(count)), "{seen:?}");
+    world.heal();
+    assert_eq!(world.values("never"), [Value::Null, Value::Null]);
+    assert_eq!(world.stream(THERE).len(), records + keys.len(), "no record of what was cancelled");
 }
 
 #[test]
@@ -514,6 +587,27 @@ fn legacy_operations_know_no_global_table_and_those_on_auto_scaling_the_replicas
     let settings = json!({"GlobalTableName": "Tab", "GlobalTableProvisionedWriteCapacityUnits": 5});
     assert_eq!(refused("UpdateGlobalTableSettings", &settings), missing(none));
     assert_eq!(world.done(HERE, "ListGlobalTables", &json!({})), json!({"GlobalTables": []}));
+    let listed = json!({"RegionName": "eu-fake-1"});
+    let unknown = call(&world.server, HERE, "DynamoDB_20120810.ListGlobalTables", &listed);
+    let said = unknown.json();
+    assert_eq!((unknown.status, &said["message"]), (500, &json!("Internal server error")), "{said}");
+    assert!(said["__type"].as_str().unwrap().ends_with("#InternalServerError"), "{said}");
+    let invalid = |text: &str| {
+        let text = format!("One or more parameter values were invalid: {text}");
+        ("ValidationException".to_owned(), text)
+    };
+    let nobody = json!({"GlobalTableName": "Tab", "ReplicationGroup": []});
+    let one = invalid("Global table must have atleast one replica");
+    assert_eq!(refused("CreateGlobalTable", &nobody), one);
+    let legacy = invalid(
+        "DynamoDB global tables version 2017.11.29 is not supported. We recommend using DynamoDB \
+        global tables version 2019.11.21, instead of version 2017.11.29 (Legacy).",
+    );
+    let update =
+        |change: &str| json!({"GlobalTableName": "Tab", "ReplicaUpdates": [{change: {"RegionName": THERE}}]});
+    assert_eq!(refused("UpdateGlobalTable", &update("Create")), legacy);
+    let deleted = refused("UpdateGlobalTable", &update("Delete"));
+    assert_eq!(deleted, missing(&format!("Global table not found: {none}")));
 
     let unset = json!({"AutoScalingDisabled": true, "ScalingPolicies": []});
     let replica = |region: &str| {
@@ -535,6 +629,18 @@ fn legacy_operations_know_no_global_table_and_those_on_auto_scaling_the_replicas
     assert!(kind == "ValidationException" && text.contains("BillingMode is PayPerRequest"), "{text}");
     let nothing = refused("UpdateTableReplicaAutoScaling", &json!({"TableName": "Tab"}));
     assert!(nothing.1.ends_with("at least one update parameter must be specified."), "{nothing:?}");
+    let reads = json!({"RegionName": THERE, "ReplicaProvisionedReadCapacityAutoScalingUpdate": enable});
+    for (replicas, end) in [
+        (json!([reads, reads]), "the regions: ‘[eu-west-1]’ were specified more than once."),
+        (
+            json!([{"RegionName": THERE}]),
+            "at least one update parameter must be specified for region: ‘eu-west-1’.",
+        ),
+    ] {
+        let body = json!({"TableName": "Tab", "ReplicaUpdates": replicas});
+        let text = format!("Failed to update settings for global table with name: ‘Tab’ because {end}");
+        assert_eq!(refused("UpdateTableReplicaAutoScaling", &body), ("ValidationException".to_owned(), text));
+    }
     let other = refused("DescribeTableReplicaAutoScaling", &json!({"TableName": "Other"}));
     assert_eq!(other.0, "ResourceNotFoundException");
 
