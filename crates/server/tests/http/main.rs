@@ -16,6 +16,7 @@ mod clock;
 mod closed;
 #[cfg(target_os = "linux")]
 mod decisions;
+mod global_settings;
 mod hostile_clients;
 mod kms;
 mod lifecycle;
