@@ -381,7 +381,45 @@ impl<'a> StoredNumber<'a> {
     }
 
     /// Appends plain decimal text, as `Number` displays itself.
+    #[inline]
     pub fn push_text(&self, out: &mut Vec<u8>) {
+        match self.short_text() {
+            Some((text, length)) => {
+                let end = out.len() + length;
+                out.extend_from_slice(&text.to_le_bytes());
+                out.truncate(end);
+            }
+            None => self.push_long_text(out),
+        }
+    }
+
+    /// The text of a number of few digits as a word, the first character lowest, and its length.
+    #[inline]
+    fn short_text(&self) -> Option<(u64, usize)> {
+        let integer = usize::try_from(self.magnitude).ok()? + 1;
+        if self.pairs.len() > WORD_PAIRS_MAX || integer > 2 * WORD_PAIRS_MAX {
+            return None;
+        }
+        let mut digits = WORD_OF_ZEROS;
+        for (place, pair) in self.pairs.iter().enumerate() {
+            let pair = two_digits(pair_value(pair ^ self.mask));
+            digits ^= u64::from(u16::from_le_bytes(pair) ^ TWO_ZEROS) << (16 * place);
+        }
+        // A zero fills up an odd number of digits.
+        let zeros_at_end = (digits ^ WORD_OF_ZEROS).leading_zeros() / u8::BITS;
+        let significant = size_of::<u64>() - usize::try_from(zeros_at_end).ok()?;
+        let (text, length) = if significant <= integer {
+            (digits, integer)
+        } else {
+            let bits = 8 * integer;
+            let fraction = digits >> bits;
+            let point = u64::from(b'.') << bits;
+            ((digits ^ (fraction << bits)) | point | (fraction << (bits + 8)), significant + 1)
+        };
+        Some(if self.mask == 0 { (text, length) } else { ((text << 8) | u64::from(b'-'), length + 1) })
+    }
+
+    fn push_long_text(&self, out: &mut Vec<u8>) {
         assert!(self.pairs.len() <= PAIRS_MAX, "a stored number has at most 38 digits");
         let mut digits = [b'0'; DIGITS_ROOM];
         let (places, _) = digits.as_chunks_mut();
@@ -444,6 +482,12 @@ static TWO_DIGITS: [[u8; 2]; 100] = {
     }
     all
 };
+
+/// Pairs of a number whose text fits in a word, with a minus and a point.
+const WORD_PAIRS_MAX: usize = 3;
+const _: () = assert!(2 * WORD_PAIRS_MAX + 2 <= size_of::<u64>());
+const TWO_ZEROS: u16 = u16::from_le_bytes([b'0'; 2]);
+const WORD_OF_ZEROS: u64 = u64::from_le_bytes([b'0'; 8]);
 
 /// Digits that are copied together.
 const DIGITS_BLOCK: usize = 16;

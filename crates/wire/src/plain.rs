@@ -98,6 +98,14 @@ const fn sum_of_bytes(word: u64) -> u64 {
 /// text. None if there is none, or if a control character comes before the end of a long text.
 #[inline]
 pub(crate) fn plain_bytes_within(json: &[u8]) -> Option<usize> {
+    // Most names end within a word.
+    match json.first_chunk().map(|word| specials(u64::from_le_bytes(*word))) {
+        Some(hits) if hits != 0 => Some(first(hits)),
+        _ => plain_bytes_of_long(json),
+    }
+}
+
+fn plain_bytes_of_long(json: &[u8]) -> Option<usize> {
     let (words, _) = json.as_chunks::<WORD_BYTES>();
     let mut at = 0;
     for word in words.iter().take(SHORT_BYTES_MAX / WORD_BYTES) {

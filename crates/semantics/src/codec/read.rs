@@ -392,15 +392,17 @@ impl<'a> MapRef<'a> {
 
     /// An item of the members whose names are wanted, copied as stored. The other values are skipped.
     pub fn encode_subset(&self, wanted: impl Fn(&str) -> bool) -> EncodedItem {
-        self.encode_members(|name| std::str::from_utf8(name).is_ok_and(&wanted))
+        self.encode_members(None, |name| std::str::from_utf8(name).is_ok_and(&wanted))
     }
 
     /// The same of the members with these few names.
     pub fn encode_named<'n>(&self, names: &(impl Iterator<Item = &'n str> + Clone)) -> EncodedItem {
-        self.encode_members(|name| names.clone().any(|wanted| wanted.as_bytes() == name))
+        let last = names.clone().map(str::as_bytes).max();
+        self.encode_members(last, |name| names.clone().any(|wanted| wanted.as_bytes() == name))
     }
 
-    fn encode_members(&self, wanted: impl Fn(&[u8]) -> bool) -> EncodedItem {
+    /// The wanted members up to the name `last`, if there is one.
+    fn encode_members(&self, last: Option<&[u8]>, wanted: impl Fn(&[u8]) -> bool) -> EncodedItem {
         let levels = self.levels;
         let members = walk(self.raw, move |bytes| {
             let (name, value) = split_blob(bytes)?;
@@ -410,6 +412,9 @@ impl<'a> MapRef<'a> {
         });
         let (mut size, mut chosen) = (0, Vec::new());
         for (name, value, member) in members {
+            if last.is_some_and(|last| name > last) {
+                break;
+            }
             if wanted(name) {
                 size += name.len() + stored_size(value, levels);
                 chosen.push(member);

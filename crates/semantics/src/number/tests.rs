@@ -273,6 +273,20 @@ fn nearly_stored() -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
+/// Their texts fit in a word, with and without a point, at its end, and beyond it.
+#[test]
+fn numbers_of_few_digits_print_in_place_as_they_do_when_read() {
+    let coefficients = (0..1_000).chain((1_000..2_000_000).step_by(9_973)).chain([999_999, 1_000_001]);
+    for coefficient in coefficients {
+        for exponent in -8..=4 {
+            for sign in ["", "-"] {
+                let number = Number::parse(&format!("{sign}{coefficient}E{exponent}")).unwrap();
+                assert_eq!(stored(&encoded(number)), Some((number.to_string(), 0)));
+            }
+        }
+    }
+}
+
 proptest! {
     #[test]
     fn stored_numbers_print_in_place_as_they_do_when_read(number in any_number()) {

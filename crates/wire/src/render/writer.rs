@@ -380,6 +380,8 @@ struct Opening {
 
 /// Bytes of the longest opening, of a name of 14 bytes, and more.
 const OPENING_BYTES: usize = 32;
+/// Openings that most items have at most.
+const OPENINGS_USUAL: usize = 8;
 /// Members of an item whose openings are known, up to the first of another type.
 const OPENINGS_MAX: usize = 32;
 /// Items of a page that are followed at most: those that all differ gain nothing from it.
@@ -393,19 +395,31 @@ impl Openings {
         }
         self.followed += 1;
         self.known.clear();
+        self.known.reserve(OPENINGS_USUAL);
         let mut members = item.members();
         while let Some(head) = members.head()
             && let Some((name, value)) = members.next()
             && self.known.len() < OPENINGS_MAX
         {
-            let before = if self.known.is_empty() { "{\"" } else { "\"},\"" };
-            let after = if matches!(value, StoredRef::N(_)) { "\":{\"N\":\"" } else { "\":{\"S\":\"" };
-            let text = [before.as_bytes(), name.as_bytes(), after.as_bytes()].concat();
-            let mut json = [0; OPENING_BYTES];
-            let Some(room) = json.get_mut(..text.len()) else { return };
-            room.copy_from_slice(&text);
-            self.known.push(Opening { head, json, length: text.len() });
+            let before: &[u8] = if self.known.is_empty() { b"{\"" } else { b"\"},\"" };
+            let after = if matches!(value, StoredRef::N(_)) { b"\":{\"N\":\"" } else { b"\":{\"S\":\"" };
+            let mut opening = Opening { head, json: [0; OPENING_BYTES], length: 0 };
+            let fits = [before, name.as_bytes(), after].iter().all(|part| opening.push(part).is_some());
+            if !fits {
+                return;
+            }
+            self.known.push(opening);
         }
+    }
+}
+
+impl Opening {
+    /// Appends a part of the text, if it fits.
+    fn push(&mut self, part: &[u8]) -> Option<()> {
+        let end = self.length + part.len();
+        self.json.get_mut(self.length..end)?.copy_from_slice(part);
+        self.length = end;
+        Some(())
     }
 }
 
