@@ -344,11 +344,11 @@ impl MemorySnapshot {
 
     fn page(&self, scan: &Scan) -> ScanPage {
         let data = self.shared.read();
-        let end = scan.range.end.as_ref().map_or(Bound::Unbounded, |end| Bound::Excluded(end.clone()));
+        let end = scan.range.end.as_ref().map_or(Bound::Unbounded, |end| Bound::Excluded(&**end));
         if scan.range.is_empty() {
             return ScanPage::default();
         }
-        let rows = data.rows.range((Bound::Included(scan.range.start.clone()), end));
+        let rows = data.rows.range::<[u8], _>((Bound::Included(&*scan.range.start), end));
         let visible = |(key, chain): (&Bytes, &Chain)| {
             chain.at(*self.version).map(|value| Entry { key: key.clone(), value: value.clone() })
         };

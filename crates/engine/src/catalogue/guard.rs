@@ -93,15 +93,18 @@ impl<'t> TableGuard<'t> {
         catalogue: &Catalogue<S>,
         keys: Vec<Bytes>,
     ) -> Result<Begun<S::Transaction>, StoreError> {
+        // Boxed: they ask a store behind a network, and each write would have a future as large.
         if let Some(slots) = &catalogue.slots {
-            return match catalogue.borrow_slots(slots, &self.tables).await? {
-                Borrowed::Slots(borrowed) => self.begin_with_slots(catalogue, slots, borrowed, keys).await,
-                Borrowed::Refused => self.begin_with_records(&catalogue.store, keys).await,
+            return match Box::pin(catalogue.borrow_slots(slots, &self.tables)).await? {
+                Borrowed::Slots(borrowed) => {
+                    Box::pin(self.begin_with_slots(catalogue, slots, borrowed, keys)).await
+                }
+                Borrowed::Refused => Box::pin(self.begin_with_records(&catalogue.store, keys)).await,
                 Borrowed::Changed(table) => Ok(Begun::Changed(table)),
             };
         }
         if catalogue.store.capabilities().is_shared {
-            return self.begin_with_records(&catalogue.store, keys).await;
+            return Box::pin(self.begin_with_records(&catalogue.store, keys)).await;
         }
         self.begin_alone(&catalogue.store, keys).await
     }

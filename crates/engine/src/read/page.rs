@@ -156,11 +156,10 @@ impl Page {
 }
 
 /// Reads one page.
-pub(crate) async fn read_page<S: Store>(engine: &Engine<S>, plan: Plan<'_>) -> Result<ReadPage, Error> {
+pub(crate) async fn read_page<S: Store>(engine: &Engine<S>, mut plan: Plan<'_>) -> Result<ReadPage, Error> {
     let mut page = Page::default();
-    let (first, end) = plan.ends();
     let key = plan.key_condition.map(KeySource::Condition);
-    engine.admit_read(plan.read_of(), || plan.within(first)).map_err(|throttled| {
+    engine.admit_read(plan.read_of(), || plan.within(plan.ends().0)).map_err(|throttled| {
         if let Some(key) = key {
             engine.note_refused_key(plan.read_of(), &throttled, key);
         }
@@ -168,11 +167,12 @@ pub(crate) async fn read_page<S: Store>(engine: &Engine<S>, plan: Plan<'_>) -> R
     })?;
     if plan.range.end.as_ref().is_none_or(|end| plan.range.start < end) {
         if let Some(view) = engine.region_view(plan.source.table, plan.consistency).await? {
-            fill(engine, &view, &plan, &mut page, plan.range.clone()).await?;
+            Box::pin(fill(engine, &view, &plan, &mut page, plan.range.clone())).await?;
         } else {
-            fill_newest(engine, &plan, &mut page).await?;
+            fill_newest(engine, &mut plan, &mut page).await?;
         }
     }
+    let (first, end) = plan.ends();
     assert!(page.count <= page_rows(&page), "no more rows pass the filter than are evaluated");
     let charge = total(&plan, &page);
     if let Some(key) = key {
@@ -208,10 +208,17 @@ fn page_rows(page: &Page) -> u64 {
 
 /// Fills the page from the newest version of the store. Every store asserts that a scan's rows are in order
 /// and within its range.
-async fn fill_newest<S: Store>(engine: &Engine<S>, plan: &Plan<'_>, page: &mut Page) -> Result<(), Error> {
+async fn fill_newest<S: Store>(
+    engine: &Engine<S>,
+    plan: &mut Plan<'_>,
+    page: &mut Page,
+) -> Result<(), Error> {
     if plan.fetch == Fetch::None {
-        let scan = plan.next_scan(plan.range.clone(), page);
+        // The scan has the range meanwhile: the first copy of a key takes an allocation.
+        let range = std::mem::replace(&mut plan.range, KeyRange { start: Bytes::new(), end: None });
+        let scan = plan.next_scan(range, page);
         let first = engine.store().scan(&scan).await.map_err(|error| fault::storage(&error))?;
+        plan.range = scan.range;
         let last_key = last_key(&first.page);
         let rows = Rows { entries: first.page.entries.into_iter(), items: None };
         if evaluate(&mut engine.pace(), plan, page, rows).await? == Evaluated::Full {
@@ -219,12 +226,14 @@ async fn fill_newest<S: Store>(engine: &Engine<S>, plan: &Plan<'_>, page: &mut P
         }
         let Some(last_key) = last_key else { return Ok(()) };
         if let Some(view) = first.view {
-            return fill(engine, &view, plan, page, beyond(scan.range, &last_key, plan.direction)).await;
+            let rest = beyond(plan.range.clone(), &last_key, plan.direction);
+            return Box::pin(fill(engine, &view, plan, page, rest)).await;
         }
         *page = Page::default();
     }
     let view = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
-    fill(engine, &view, plan, page, plan.range.clone()).await
+    // Boxed as the first time: few pages need it, and all futures of a page would be as large.
+    Box::pin(fill(engine, &view, plan, page, plan.range.clone())).await
 }
 
 /// Fills the page from the rest of its range in a view.

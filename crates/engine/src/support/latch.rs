@@ -88,13 +88,14 @@ impl Latches {
         keys: impl IntoIterator<Item = K>,
         holder: Holder,
     ) -> LatchGuard {
-        let mut latches: Vec<LatchKey> = keys.into_iter().map(|key| self.latch(key.as_ref())).collect();
-        latches.sort_unstable();
-        latches.dedup();
-        let mut guard = LatchGuard { latches: Arc::clone(self), held: Vec::with_capacity(latches.len()) };
-        for latch in latches {
-            let (number, place) = self.enqueue(latch, holder);
-            guard.held.push((latch, number));
+        let mut places: Vec<Entered> = keys.into_iter().map(|key| (self.latch(key.as_ref()), 0)).collect();
+        places.sort_unstable();
+        places.dedup();
+        let mut guard = LatchGuard { latches: Arc::clone(self), places, entered: 0 };
+        while let Some((latch, number)) = guard.places.get_mut(guard.entered) {
+            let place;
+            (*number, place) = self.enqueue(*latch, holder);
+            guard.entered += 1;
             if place == Place::Waiting {
                 guard.wait_for_last().await;
             }
@@ -119,7 +120,7 @@ impl Latches {
             Entry::Occupied(_) => return None,
             Entry::Vacant(free) => free.insert(Queue { holder: ticket, waiting: VecDeque::new() }),
         };
-        Some(LatchGuard { latches: Arc::clone(self), held: vec![(latch, number)] })
+        Some(LatchGuard { latches: Arc::clone(self), places: vec![(latch, number)], entered: 1 })
     }
 
     fn ticket(&self, holder: Holder) -> Ticket {
@@ -172,15 +173,20 @@ enum Place {
     Waiting,
 }
 
+/// A latch and the number of the ticket for it.
+type Entered = (LatchKey, u64);
+
 /// The acquired latches. Dropping it releases them, also while it still waits for the last one.
 pub(crate) struct LatchGuard {
     latches: Arc<Latches>,
-    held: Vec<(LatchKey, u64)>,
+    places: Vec<Entered>,
+    /// So many of the places have a ticket.
+    entered: usize,
 }
 
 impl LatchGuard {
     async fn wait_for_last(&self) {
-        let Some((latch, number)) = self.held.last() else { return };
+        let Some((latch, number)) = self.places.get(..self.entered).and_then(<[_]>::last) else { return };
         poll_fn(|context| {
             let mut shard = self.latches.shard(*latch);
             let Some(queue) = shard.get_mut(latch) else { return Poll::Ready(()) };
@@ -198,8 +204,8 @@ impl LatchGuard {
 
 impl Drop for LatchGuard {
     fn drop(&mut self) {
-        for (latch, number) in self.held.drain(..) {
-            self.latches.leave(latch, number);
+        for (latch, number) in self.places.iter().take(self.entered) {
+            self.latches.leave(*latch, *number);
         }
     }
 }

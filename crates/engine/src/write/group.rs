@@ -122,6 +122,8 @@ struct Pending {
 /// conflict may mean a changed schema.
 ///
 /// `bind_steps` are the steps of binding; 0 if these are few.
+///
+/// What few writes wait for is boxed: the future of each write would be as large.
 pub(crate) async fn run<'r, S: Store>(
     engine: &Engine<S>,
     kind: GroupKind,
@@ -136,7 +138,7 @@ pub(crate) async fn run<'r, S: Store>(
     for _ in 0..attempts_max {
         let actions = pace.turn(bind_steps, |_| bind()).await??;
         if actions.iter().any(|action| action.table.strong.is_some()) {
-            engine.admit_regions(actions.iter().map(|action| &*action.table)).await?;
+            Box::pin(engine.admit_regions(actions.iter().map(|action| &*action.table))).await?;
         }
         if kind == GroupKind::Transaction {
             let at_work = |action: &Action<'_>| engine.latches().has_transaction(&action.key.row);
@@ -157,7 +159,7 @@ pub(crate) async fn run<'r, S: Store>(
                 charges::note(engine, kind, &actions, &end);
                 return Ok(end);
             }
-            Attempt::Stale(table) => engine.catalogue().refresh(table).await?,
+            Attempt::Stale(table) => Box::pin(engine.catalogue().refresh(table)).await?,
             Attempt::Conflict(read) => {
                 engine.note_conflict();
                 last_read = read;
@@ -165,12 +167,12 @@ pub(crate) async fn run<'r, S: Store>(
             Attempt::NoRoom(bytes) => {
                 // Not behind the latch: its next holder may be the one that has the memory.
                 drop(guard);
-                room.wait_for(&engine.config().images, bytes).await;
+                Box::pin(room.wait_for(&engine.config().images, bytes)).await;
                 pace.check_presence()?;
                 continue;
             }
             Attempt::Unknown(pending) => {
-                let has_happened = settle(engine, &actions, &pending).await?;
+                let has_happened = Box::pin(settle(engine, &actions, &pending)).await?;
                 if let Some(stamp) = pending.stamp {
                     engine.stamps().end(stamp);
                 }
@@ -183,7 +185,7 @@ pub(crate) async fn run<'r, S: Store>(
         }
         drop(guard);
     }
-    Ok(GroupEnd::Conflict(collided(engine, &bind()?, last_read).await?))
+    Ok(GroupEnd::Conflict(Box::pin(collided(engine, &bind()?, last_read)).await?))
 }
 
 /// The actions whose items changed since the last try read them; all actions, if none changed.
@@ -248,8 +250,9 @@ async fn attempt<'e, S: Store>(
         Begun::Current(txn, rows) => (txn, rows),
         Begun::Changed(table) => return Ok(Attempt::Stale(table)),
     };
-    let mut rows = rows.into_iter();
-    let items: Vec<Option<Bytes>> = rows.by_ref().take(actions.len()).collect();
+    let mut items = rows;
+    // Mostly nothing follows the items, which takes no other list.
+    let mut rows = items.split_off(actions.len()).into_iter();
     let sizes: BTreeMap<Bytes, u64> = collections
         .into_iter()
         .map(|key| (key, collections::decode(rows.next().flatten().as_ref())))
@@ -332,7 +335,7 @@ async fn commit<S: Store>(
     let read_at = txn.version();
     let committed = match drawn {
         None => txn.commit().await,
-        Some(drawn) => order::commit(engine, txn, drawn, author.now_ms).await,
+        Some(drawn) => Box::pin(order::commit(engine, txn, drawn, author.now_ms)).await,
     };
     match committed {
         Ok(version) => {
