@@ -225,6 +225,60 @@ fn each_fault_of_a_change_of_replicas_has_its_text() {
 }
 
 #[test]
+fn the_key_of_a_new_replica_is_of_the_kind_of_its_tables_and_waits_for_a_change_of_that() {
+    let mut regions = regions(EngineConfig { transition_ms: 500, ..EngineConfig::default() });
+    regions.at(VIRGINIA).create(creation("Shop", plain())).expect("it is new");
+    let pass = |regions: &Regions| {
+        regions.bed.pass_time(500);
+        regions.bed.settle();
+    };
+    pass(&regions);
+    let managed = EncryptionChange::OwnKey(EncryptionKey { key_id: None, found_arn: None });
+    let managed = UpdateTable { encryption: Some(managed), ..nothing("Shop") };
+    regions.at(VIRGINIA).update(managed).expect("the key changes");
+    let changed = "Operation cannot be performed while replica server-side encryption status is in UPDATING state. \
+                   Please retry the request after the status is updated to ENABLED.";
+    let plainly = || ReplicaUpdates::Create(settings(IRELAND));
+    assert_eq!(regions.refusal(VIRGINIA, plainly()), refused(changed));
+    pass(&regions);
+    let kinds = "All replica keys must either be Customer Managed CMK or AWS Managed CMK.";
+    let own = ReplicaSettings { key_id: Some("k".into()), ..settings(IRELAND) };
+    assert_eq!(regions.refusal(VIRGINIA, ReplicaUpdates::Create(own)), refused(kinds));
+    regions.at(VIRGINIA).update(with(plainly())).expect("it has the managed key of its region");
+
+    let own = EncryptionChange::OwnKey(EncryptionKey::named("k".into()));
+    let new = creation("Own", plain());
+    regions.at(VIRGINIA).create(new).expect("it is new");
+    pass(&regions);
+    let own = UpdateTable { encryption: Some(own), ..nothing("Own") };
+    regions.at(VIRGINIA).update(own).expect("the key changes");
+    pass(&regions);
+    for (key, refusal) in [
+        (Some("alias/aws/dynamodb"), refused(kinds)),
+        (None, invalid("KMSMasterKeyId must be specified for each replica.")),
+    ] {
+        let settings = ReplicaSettings { key_id: key.map(Into::into), ..settings(IRELAND) };
+        let create = UpdateTable { table: named("Own"), ..with(ReplicaUpdates::Create(settings)) };
+        assert_eq!(kind(regions.at(VIRGINIA).update(create)), refusal);
+    }
+}
+
+#[test]
+fn a_replica_of_a_provisioned_table_has_no_ceiling_of_its_own() {
+    let mut regions = shop_in(&[IRELAND]);
+    let units = Throughput { read_units: 3, write_units: 4 };
+    let provisioned =
+        UpdateTable { billing: Some(BillingMode::Provisioned), throughput: Some(units), ..nothing("Shop") };
+    regions.at(VIRGINIA).update(provisioned).expect("it changes");
+    let ceiling = ReplicaSettings { read_units_max: Some(5), ..settings(IRELAND) };
+    let text = "MaxReadRequestUnits for OnDemandThroughput cannot be specified when the table BillingMode is \
+                PROVISIONED";
+    assert_eq!(regions.refusal(VIRGINIA, ReplicaUpdates::Update(vec![ceiling])), refused(text));
+    let units = ReplicaSettings { read_units: Some(5), ..settings(IRELAND) };
+    regions.at(VIRGINIA).update(change(units)).expect("units are its own");
+}
+
+#[test]
 fn a_provisioned_table_has_replicas_only_if_its_writes_are_scaled() {
     let mut regions = regions(EngineConfig::default());
     let units = Throughput { read_units: 10, write_units: 10 };
