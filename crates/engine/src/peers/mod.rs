@@ -9,10 +9,10 @@ use keywright_semantics::error::{Error, ErrorKind};
 use keywright_semantics::messages::global as messages;
 use keywright_store::Store;
 
-use crate::catalogue::{Table, remote_table};
+use crate::catalogue::{RemoteMember, Table, remote_table};
 use crate::replication::peers::{
     Answer, Ends, Message, PeerLane, PeerNotice, RefusalKind, answer_places, decode, encode, receive,
-    remove_remote, step, take_state,
+    remove_remote, step, take_state, tell_again,
 };
 use crate::replication::{floor_of, open_to, verify_answer, verify_in_lane};
 use crate::scaling::remote_answer as scaling;
@@ -159,7 +159,10 @@ async fn execute<S: Store>(
         }
         Message::Join(joiner) => admit::join(engine, account, &joiner).await?,
         Message::State { ends, state } => {
-            let Some(table) = find(&ends) else { return Ok(Answer::NoMember) };
+            let table = find(&ends).or_else(|| forgotten(engine, account, &ends));
+            let Some(table) = table else { return Ok(Answer::NoMember) };
+            let way = (table.id, remote_table(&ends.from));
+            engine.peering().change(way, |contact| contact.names.clone_from(&state.filled));
             if !take_state(engine, (&table, &state), |region| caller.owns(region)).await? {
                 return Ok(Answer::Later);
             }
@@ -199,6 +202,7 @@ async fn execute<S: Store>(
         }
         Message::Places { ends, is_restored } => {
             let Some(table) = find(&ends) else { return Ok(Answer::NoMember) };
+            tell_again(engine, &table, remote_table(&ends.from));
             return answer_places(engine, &table, (remote_table(&ends.from), is_restored)).await;
         }
         Message::Floor(ends) => {
@@ -252,10 +256,25 @@ fn is_first(table: &Table, is_of_sender: impl Fn(&str) -> bool) -> bool {
 
 /// The member here that a message is for. It must be the very table, in the very group.
 fn member<S: Store>(engine: &Engine<S>, account: &AccountId, ends: &Ends) -> Option<Arc<Table>> {
+    let table = receiver(engine, account, ends)?;
+    let sender = table.remote_in(&ends.from_region);
+    let is_known = sender.is_some_and(|member| member.public_id == ends.from);
+    is_known.then_some(table)
+}
+
+/// The same for a sender that is not known here, as when this server was restored from an older copy: another
+/// member's server must name it as one of the group. A sender that was removed while it was away is named by
+/// nobody.
+fn forgotten<S: Store>(engine: &Engine<S>, account: &AccountId, ends: &Ends) -> Option<Arc<Table>> {
+    let table = receiver(engine, account, ends)?;
+    let names = |member: &RemoteMember| engine.peering().contact((table.id, member.table())).names;
+    let is_named = table.remote.members.iter().any(|member| names(member).contains(&ends.from));
+    is_named.then_some(table)
+}
+
+fn receiver<S: Store>(engine: &Engine<S>, account: &AccountId, ends: &Ends) -> Option<Arc<Table>> {
     let place = Namespace { account: account.clone(), region: Region::stored(&ends.to_region) };
     let table = engine.catalogue().find(&place, &ends.name)?;
     let is_group = table.replication.as_ref().is_some_and(|group| group.group == ends.group);
-    let sender = table.remote_in(&ends.from_region);
-    let is_known = sender.is_some_and(|member| member.public_id == ends.from);
-    (table.public_id == ends.to && is_group && is_known).then_some(table)
+    (table.public_id == ends.to && is_group).then_some(table)
 }

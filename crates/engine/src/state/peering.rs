@@ -59,6 +59,8 @@ pub(crate) struct Contact {
     pub faults: Faults,
     /// What its server was told of the group, as a hash.
     pub told: Option<u64>,
+    /// The members of other servers that its server has named as filled, by their public ids.
+    pub names: Vec<String>,
     /// Attempts to say it that were refused.
     pub telling: Faults,
     /// Whether it is known that both have seen the same of each other, since this process began.

@@ -7,6 +7,7 @@
 mod accounts;
 mod cuts;
 mod db;
+mod forgotten;
 mod full_disk;
 mod gone;
 mod groups;

@@ -1,6 +1,7 @@
 //! Three servers that own a region each, with a way of its own from each to each other.
 
 use std::fmt::Write as _;
+use std::path::PathBuf;
 
 use crate::db::Db;
 use crate::pair::{ACCOUNT, CLIENT, HERE, PEER, THERE, credential, write_private};
@@ -51,6 +52,27 @@ impl Trio {
             roads[own].lead_to(server.address());
         }
         self.servers[own] = Some(server);
+    }
+
+    /// Adds a replica on this server by the first one, and waits until all that have one know it as active.
+    pub(crate) fn add(&self, table: &str, owner: usize) {
+        self.db(0).change_replica(table, "Create", REGIONS[owner]);
+        for own in 0..3 {
+            let mut db = self.db(own);
+            if own != owner && db.status(table).is_empty() {
+                continue;
+            }
+            db.wait("all replicas are active", |db| {
+                let replicas = if db.status(table) == "ACTIVE" { db.replicas(table) } else { Vec::new() };
+                let is_known = own == owner || replicas.iter().any(|(region, _)| region == REGIONS[owner]);
+                is_known && !replicas.is_empty() && replicas.iter().all(|(_, status)| status == "ACTIVE")
+            });
+        }
+    }
+
+    /// The folder of a server.
+    pub(crate) fn data(&self, own: usize) -> PathBuf {
+        self.folder.path().join(format!("data-{own}"))
     }
 
     pub(crate) fn cut(&self, from: usize, to: usize) {

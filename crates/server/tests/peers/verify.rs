@@ -2,7 +2,7 @@
 
 use crate::db::global;
 use crate::pair::{HERE, Pair, TABLE, THERE};
-use crate::trio::{REGIONS, Trio};
+use crate::trio::Trio;
 use crate::writers::{Client, Writers};
 
 #[test]
@@ -33,17 +33,8 @@ fn two_servers_are_equal_also_while_clients_write_to_both() {
 fn a_write_that_only_one_of_two_has_reaches_the_other_once_its_server_is_named_no_more() {
     let mut trio = Trio::start();
     trio.db(0).create(TABLE);
-    for region in &REGIONS[1..] {
-        trio.db(0).change_replica(TABLE, "Create", region);
-        trio.db(0).wait("it is active", |db| db.replicas(TABLE).iter().any(|one| one.0 == *region));
-        trio.db(0).wait("all are active", |db| db.replicas(TABLE).iter().all(|one| one.1 == "ACTIVE"));
-        for own in 1..3 {
-            let known = trio.db(own).status(TABLE);
-            if !known.is_empty() {
-                trio.db(own).wait("it is active there", |db| db.status(TABLE) == "ACTIVE");
-            }
-        }
-    }
+    trio.add(TABLE, 1);
+    trio.add(TABLE, 2);
     for own in 0..3 {
         trio.db(own).wait("it knows both others", |db| db.replicas(TABLE).len() == 2);
         trio.db(own).put(TABLE, &format!("of-{own}"), 1);

@@ -36,4 +36,4 @@ pub(super) use receive::{is_sound, read_row};
 pub(crate) use received::{Received, key as received_key};
 pub(super) use ship::row_of;
 pub use tend::{PeerLane, PeerNotice};
-pub(crate) use tend::{are_told, must_tell_of_end, speaker, step};
+pub(crate) use tend::{are_told, must_tell_of_end, speaker, step, tell_again};

@@ -381,6 +381,14 @@ async fn ask_floor<S: Store>(
     }
 }
 
+/// Tells a remote member of the group once more: its server has begun anew, perhaps from an older copy.
+pub(crate) fn tell_again<S: Store>(engine: &Engine<S>, table: &Table, remote: TableId) {
+    if let Some(speaker) = speaker(engine, table) {
+        engine.peering().change((speaker, remote), |contact| contact.told = None);
+        engine.shipping().note(speaker);
+    }
+}
+
 /// The table that speaks for all of its group on this server. Where other processes work on some of them,
 /// each speaks for itself: what servers know is in the memory of one process.
 pub(crate) fn speaker<S: Store>(engine: &Engine<S>, table: &Table) -> Option<TableId> {
