@@ -140,6 +140,9 @@ fn check(table: &Table, now_ms: u64) -> Result<(), Error> {
         }
         TableStatus::Creating => return in_use(messages::being_created(&table.name)),
         TableStatus::Deleting => return in_use(messages::being_deleted(&table.name)),
+        TableStatus::Updating if changes_its_stream(table, now_ms) => {
+            return in_use(messages::delete_while_stream_changes());
+        }
         TableStatus::Updating => return in_use(messages::delete_while_updated(&table.name)),
         TableStatus::Active => check_group_settled(table)?,
     }
@@ -152,4 +155,11 @@ fn check(table: &Table, now_ms: u64) -> Result<(), Error> {
         return in_use(messages::delete_while_indexes_change());
     }
     Ok(())
+}
+
+/// Whether the table is UPDATING because its stream begins or ends. A new replica may enable a stream too: the
+/// table waits for the replica then.
+fn changes_its_stream(table: &Table, now_ms: u64) -> bool {
+    let is_in_group = table.replicas().next().is_some() || !table.remote.members.is_empty();
+    !is_in_group && table.streams().any(|stream| now_ms < stream.terms.settled_ms)
 }

@@ -444,6 +444,32 @@ fn a_stream_stays_while_there_are_replicas() {
 }
 
 #[test]
+fn the_table_whose_last_replica_left_is_not_deleted_while_its_stream_ends() {
+    let mut regions = regions(EngineConfig { transition_ms: 500, ..EngineConfig::default() });
+    let pass = |regions: &Regions| {
+        regions.bed.pass_time(500);
+        regions.bed.settle();
+    };
+    regions.at(VIRGINIA).create(creation("Shop", plain())).expect("it is new");
+    pass(&regions);
+    regions.at(VIRGINIA).update(create(IRELAND)).expect("it is added");
+    let updated = "Attempt to change a resource which is still in use: Table: Shop is in the process of being \
+                   updated.";
+    assert_eq!(kind(regions.at(VIRGINIA).delete("Shop")), (ErrorKind::ResourceInUse, updated.to_owned()));
+    (0..2).for_each(|_| pass(&regions));
+    regions.at(VIRGINIA).update(remove(IRELAND)).expect("it may go");
+    pass(&regions);
+    assert_eq!(regions.describe(VIRGINIA).replicas, None);
+    let disable = UpdateTable { stream: Some(StreamChange::Disable), ..nothing("Shop") };
+    regions.at(VIRGINIA).update(disable).expect("no replica needs it");
+    let text = "Attempt to change a resource which is still in use: Cannot delete table while stream is being \
+                enabled/disabled.";
+    assert_eq!(kind(regions.at(VIRGINIA).delete("Shop")), (ErrorKind::ResourceInUse, text.to_owned()));
+    pass(&regions);
+    regions.at(VIRGINIA).delete("Shop").expect("the stream has ended");
+}
+
+#[test]
 fn a_source_region_leaves_a_day_after_its_replica_joined_or_with_it_gone() {
     let source = "Replica cannot be deleted because it has acted as a source region for new replica(s) being \
                   added to the table in the last 24 hours.";

@@ -548,6 +548,11 @@ pub fn delete_while_indexes_change() -> String {
     in_use("Cannot delete table while indexes are being created, updated, or deleted.")
 }
 
+/// DeleteTable on a table whose stream begins or ends.
+pub fn delete_while_stream_changes() -> String {
+    in_use("Cannot delete table while stream is being enabled/disabled.")
+}
+
 /// A change of an index that is changing; `state` is `created`, `updated` or `deleted`.
 pub fn index_being(state: &str, table: &str, index: &str) -> String {
     in_use(format_args!("Index is being {state}. Table: {table} Index: {index}"))
