@@ -173,15 +173,21 @@ impl<S: Store> Shipping<'_, S> {
             }
         }
         let (mut sent, mut covered, mut bytes) = (Vec::new(), BTreeSet::new(), 0);
-        for some in order.chunks(READ_ITEMS_MAX) {
-            if bytes >= BATCH_BYTES_MAX {
-                break;
-            }
+        'batch: for some in order.chunks(READ_ITEMS_MAX) {
             let due: BTreeMap<Bytes, Version> = some.iter().cloned().collect();
-            covered.extend(due.keys().cloned());
             let rows = read_rows((self.table.id, &self.member.region), view, due).await?;
-            bytes += rows.iter().map(size).sum::<usize>();
-            sent.extend(rows);
+            let mut rows: BTreeMap<Bytes, Sent> =
+                rows.into_iter().map(|row| (row.within.clone(), row)).collect();
+            for (within, _) in some {
+                if bytes >= BATCH_BYTES_MAX {
+                    break 'batch;
+                }
+                covered.insert(within.clone());
+                if let Some(row) = rows.remove(within) {
+                    bytes += size(&row);
+                    sent.push(row);
+                }
+            }
         }
         assert!(sent.len() <= COMMIT_ITEMS_MAX, "a batch fits into a commit of the receiver");
         let is_covered = |entry: &usize| {
