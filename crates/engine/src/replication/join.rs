@@ -94,3 +94,19 @@ fn write_cursors(new: TableId, members: &[TableId], rows: &mut OtherRows, versio
     }
     Ok(())
 }
+
+/// Opens these places of a newcomer, in the logs of members that do not fill it, at the logs' ends, if a test
+/// breaks that rule.
+#[cfg(test)]
+pub(crate) fn break_places<S: keywright_store::Store>(
+    engine: &crate::state::Engine<S>,
+    ways: impl Iterator<Item = Way>,
+    rows: &mut OtherRows,
+    version: u64,
+) {
+    if engine.links().is_broken(crate::support::links::Broken::End) {
+        for way in ways {
+            rows.put(way.key(), Cursor { pass: None, ..Cursor::owing(version) }.encode());
+        }
+    }
+}

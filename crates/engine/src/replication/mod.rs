@@ -49,6 +49,8 @@ use keywright_store::Store;
 pub(crate) use deliver::deliver;
 pub use deliver::{Chosen, DeliveryFault};
 pub use item::{ReplicaItem, ReplicaVersion};
+#[cfg(test)]
+pub(crate) use join::break_places;
 pub(crate) use join::{Joining, join, members_of, rows_to_read};
 pub(crate) use lost::open_to;
 pub use rejoin::{Rejoin, Rejoining};

@@ -1,7 +1,10 @@
 //! Members of one group on two servers, each an engine over a store of its own, joined in this process by a
 //! network that loses and repeats what it carries, and delivers some of it late and in another order.
 
+mod bounds;
 mod comparisons;
+mod controls;
+mod histories;
 mod lost;
 mod overrides;
 mod parting;
@@ -9,10 +12,10 @@ mod remaining;
 mod restored;
 mod unknown;
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
+use std::task::Poll;
 
 use keywright_semantics::error::Error;
 use keywright_semantics::request::{
@@ -73,8 +76,21 @@ const LATE_TURNS_MAX: u8 = 6;
 /// Whether a message is chosen.
 type Choice = fn(&Message) -> bool;
 
+/// What the network has carried.
+#[derive(Clone, Copy, Debug, Default)]
+struct Traffic {
+    /// Calls of each server that wait for their answers.
+    waiting: [usize; 2],
+    /// The most of them at a time.
+    waiting_most: usize,
+    /// The bytes of the largest batch.
+    batch_bytes_max: usize,
+    batches: usize,
+}
+
 struct Net {
     engines: Mutex<Vec<Process>>,
+    traffic: Mutex<Traffic>,
     weather: Mutex<(Weather, fastrand::Rng)>,
     late: Mutex<Vec<Late>>,
     /// Messages that are lost in any weather.
@@ -175,6 +191,8 @@ impl Peers for Link {
 
     fn call<'p>(&'p self, region: &'p str, message: Vec<u8>) -> PeerAnswer<'p> {
         Box::pin(async move {
+            let _waiting = Waiting::new(&self.net, self.own, &message);
+            next_poll().await;
             if self.net.loses(&message) || self.net.hits(|weather| weather.lost) {
                 return Err(PeerFault("lost".to_owned()));
             }
@@ -194,6 +212,46 @@ impl Peers for Link {
             Ok(reply.frame)
         })
     }
+}
+
+/// A call that waits for its answer.
+struct Waiting<'n> {
+    net: &'n Net,
+    own: usize,
+}
+
+impl<'n> Waiting<'n> {
+    fn new(net: &'n Net, own: usize, message: &[u8]) -> Self {
+        let is_batch = matches!(decode::<Message>(message), Ok(Message::Batch(_)));
+        let mut traffic = net.traffic.lock().unwrap();
+        traffic.waiting[own] += 1;
+        traffic.waiting_most = traffic.waiting_most.max(traffic.waiting[own]);
+        if is_batch {
+            traffic.batches += 1;
+            traffic.batch_bytes_max = traffic.batch_bytes_max.max(message.len());
+        }
+        drop(traffic);
+        Self { net, own }
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.net.traffic.lock().unwrap().waiting[self.own] -= 1;
+    }
+}
+
+/// Lets others go on once.
+async fn next_poll() {
+    let mut is_first = true;
+    std::future::poll_fn(move |context| {
+        if std::mem::take(&mut is_first) {
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        Poll::Ready(())
+    })
+    .await;
 }
 
 fn caller_of(server: usize) -> PeerCaller {
@@ -226,6 +284,7 @@ impl World {
     fn with(config: &EngineConfig) -> Self {
         let net = Arc::new(Net {
             engines: Mutex::default(),
+            traffic: Mutex::default(),
             weather: Mutex::new((Weather::default(), fastrand::Rng::with_seed(7))),
             late: Mutex::default(),
             loses: Mutex::default(),
@@ -576,77 +635,4 @@ fn deletions_are_remembered_until_the_other_server_has_them() {
     assert_eq!(world.rows(FIRST, Space::Tombstones).len(), 0);
     assert_eq!(world.rows(SECOND, Space::Tombstones).len(), 0);
     world.assert_equal("after the deletion is forgotten");
-}
-
-#[test]
-fn random_writes_joins_and_leaves_over_a_bad_network_with_kills_end_equal() {
-    let seen: Vec<Seen> = seeds(12).map(random_history).collect();
-    assert!(seen.iter().any(|seen| seen.open_most >= 3), "many are members at a time: {seen:?}");
-    assert!(seen.iter().any(|seen| seen.left > 0), "some leave: {seen:?}");
-}
-
-/// What a history had.
-#[derive(Debug, Default)]
-struct Seen {
-    /// The most regions that were open at a time.
-    open_most: usize,
-    /// Regions that left.
-    left: usize,
-}
-
-fn random_history(seed: u64) -> Seen {
-    let mut outcome = Seen::default();
-    let mut written: BTreeMap<&str, BTreeSet<i64>> = BTreeMap::new();
-    let world = World::new();
-    let mut random = fastrand::Rng::with_seed(seed);
-    world.net.weather.lock().unwrap().1 = fastrand::Rng::with_seed(seed ^ 0xabcd);
-    let bad = Weather { lost: 15, unanswered: 15, twice: 15, late: 15 };
-    let names: Vec<String> = (0..12).map(|name| format!("n{name}")).collect();
-    for turn in 0..250 {
-        world.weather(if random.u8(..10) == 0 { Weather { lost: 100, ..bad } } else { bad });
-        let open = world.open_regions();
-        outcome.open_most = outcome.open_most.max(open.len());
-        let region = random.choice(&open).copied().unwrap_or(FIRST);
-        let name = random.choice(&names).expect("a name");
-        match random.u8(..20) {
-            0 => {
-                let target = random.choice(&REGIONS).expect("a region").0;
-                // Refused while the group changes, or because it is there.
-                let _ = world.add(region, target);
-            }
-            1 if turn > 100 && open.len() > 2 => {
-                let leaves = world.remove(region, random.choice(&open).expect("a region"));
-                outcome.left += usize::from(leaves.is_ok());
-            }
-            2 => world.restart(random.usize(..2)),
-            3..=6 if world.get(region, name).is_some() => world.delete(region, name),
-            7..=12 => world.pass(random.u64(1..3_000)),
-            _ => {
-                world.put(region, row(name, i64::from(turn)));
-                written.entry(name).or_default().insert(i64::from(turn));
-            }
-        }
-    }
-    world.heal();
-    for _ in 0..3 {
-        world.settle();
-        world.pass(60_000);
-    }
-    world.settle();
-    assert!(!world.open_regions().is_empty(), "seed {seed}");
-    for (region, name) in
-        world.open_regions().into_iter().flat_map(|region| names.iter().map(move |name| (region, name)))
-    {
-        let Some(found) = x_of(world.get(region, name)) else { continue };
-        let of_name = written.get(&**name);
-        assert!(of_name.is_some_and(|all| all.contains(&found)), "seed {seed}: {region} {name} {found}");
-    }
-    world.assert_equal(&format!("seed {seed}"));
-    for (region, _) in REGIONS {
-        let Some(table) = world.table(region) else { continue };
-        let members = table.replication.as_ref().map(|group| &group.members);
-        let stands = block_on(world.engine(owner_of(region)).replication_status(&place(region), TABLE));
-        assert!(!table.is_group_changing(), "seed {seed}: {region} {members:?} {stands:?}");
-    }
-    outcome
 }

@@ -5,7 +5,9 @@ mod controls;
 mod equal;
 mod faults;
 mod idle;
+mod interleaved;
 mod leaving;
+pub(super) mod observed;
 mod remaining;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,9 +17,9 @@ use std::sync::atomic::Ordering;
 use bytes::Bytes;
 use keywright_semantics::codec::EncodedItem;
 use keywright_semantics::error::Error;
-use keywright_semantics::request::Request;
 use keywright_semantics::request::time_to_live::{TtlChange, UpdateTimeToLive};
 use keywright_semantics::request::transact_write_items::{TransactAction, TransactWriteItems};
+use keywright_semantics::request::{ReplicaSettings, ReplicaUpdates, Request, UpdateTable};
 use keywright_semantics::response::{Response, StreamIdentity};
 use keywright_semantics::schema::StreamView;
 use keywright_semantics::value::Item;
@@ -26,12 +28,13 @@ use keywright_store::{LogRead, Snapshot, Store};
 
 use super::flaky_store::{Fate, FlakyStore};
 use super::harness::*;
+use super::tables::nothing;
 use super::transactions::{act, transaction};
 use crate::catalogue::{
     MemberStatus, NewName, OtherRows, Overrides, Purpose, Replication, Table, TableStatus,
 };
 use crate::changes::record::ChangeRecord;
-use crate::changes::replicated::{Cursor, Way};
+use crate::changes::replicated::Way;
 use crate::copy::Copy;
 use crate::replication::{Joining, deliver, join, members_of, rows_to_read};
 use crate::state::{Engine, Verdict};
@@ -45,6 +48,7 @@ use crate::support::simulation::{Chance, PairRule, RegionRule, Regions, Simulati
 use crate::support::version::Version;
 use crate::tables::branch::copy_of;
 use crate::write::version_rows::StoredVersion;
+use observed::{Observed, Requests, State, check_indexes, rows_of, stream_of};
 
 pub(super) const HOME: &str = "us-east-1";
 pub(super) const REGIONS: [&str; 4] = [HOME, "ap-northeast-1", "eu-west-1", "us-west-2"];
@@ -185,6 +189,14 @@ impl World {
         remove_replica(&self.engine, region)
     }
 
+    /// Adds a replica as a client does; false if it is refused, or the store failed.
+    fn add(&self, source: &str, region: &str) -> bool {
+        let settings = ReplicaSettings { region: region.to_owned(), ..ReplicaSettings::default() };
+        let replicas = Some(ReplicaUpdates::Create(settings));
+        let update = UpdateTable { replicas, ..nothing(TABLE) };
+        self.run(source, Request::UpdateTable(Box::new(update))).is_ok()
+    }
+
     /// The regions with a table of the name.
     fn regions(&self) -> Vec<&'static str> {
         REGIONS.into_iter().filter(|region| self.table(region).is_some()).collect()
@@ -197,42 +209,17 @@ impl World {
     }
 
     pub(super) fn rows(&self, space: Space, table: &Table) -> BTreeMap<Bytes, Bytes> {
-        let mut rows = BTreeMap::new();
-        let view = block_on(self.store.snapshot()).expect("a view");
-        let range = prefix_range(table_prefix(space, table.id));
-        let take = |row: &keywright_store::Entry| {
-            rows.insert(Bytes::copy_from_slice(within_table(&row.key)), row.value.clone());
-        };
-        block_on(each_row(&view, range, take)).expect("they are read");
-        rows
+        rows_of(&self.store, space, table)
     }
 
     /// The items of a table and the versions of all keys.
     pub(super) fn state(&self, region: &str) -> State {
-        let table = self.table(region).expect("it is there");
-        let version = |row: &Bytes| StoredVersion::decode(row).expect("it is whole");
-        let versions = self.rows(Space::Versions, &table);
-        State {
-            items: self.rows(Space::Items, &table),
-            versions: versions.iter().map(|(key, row)| (key.clone(), version(row))).collect(),
-        }
+        State::of(&self.store, &self.table(region).expect("it is there"))
     }
 
     /// The records of a table's stream, in order.
     pub(super) fn stream(&self, region: &str) -> Vec<ChangeRecord> {
-        let table = self.table(region).expect("it is there");
-        let view = block_on(self.store.snapshot()).expect("a view");
-        let mut records = Vec::new();
-        for log in table.logs.iter().filter(|log| matches!(log.purpose, Purpose::Stream(_))) {
-            for shard in &log.shards {
-                let id = log_of(table.id, shard.number);
-                let read = LogRead { id, after: None, entries_max: usize::MAX, bytes_max: usize::MAX };
-                let entries = block_on(view.read_log(read)).expect("it is read");
-                let decode = |entry: &keywright_store::LogEntry| ChangeRecord::decode(&entry.bytes);
-                records.extend(entries.iter().map(|entry| decode(entry).expect("it is whole")));
-            }
-        }
-        records
+        stream_of(&self.store, &self.table(region).expect("it is there"))
     }
 }
 
@@ -259,12 +246,6 @@ pub(super) fn add_replica<S: Store>(engine: &Engine<S>, source: &str, region: &s
         table.status = TableStatus::Creating;
         streams::enable(&mut table, |_| false, StreamView::NewAndOldImages, moment);
         assert!(join(&mut table, members, rows, &joining)?, "the group is as it was");
-        if engine.links().is_broken(Broken::End) {
-            for other in found.replicas() {
-                let at_end = Cursor { pass: None, ..Cursor::owing(moment.version()) };
-                rows.put(Way { sender: other.table, receiver: id }.key(), at_end.encode());
-            }
-        }
         Ok(table)
     };
     let rows = (members_of(&found), rows_to_read(&found));
@@ -291,18 +272,6 @@ pub(super) fn remove_replica<S: Store>(engine: &Engine<S>, region: &str) -> bool
         Ok(())
     };
     block_on(engine.catalogue().change_all(&group.tables(), &[], || Ok(()), leave)).is_ok()
-}
-
-pub(super) struct State {
-    pub items: BTreeMap<Bytes, Bytes>,
-    versions: BTreeMap<Bytes, StoredVersion>,
-}
-
-impl State {
-    fn live_versions(&self) -> BTreeMap<&Bytes, &Version> {
-        let live = self.versions.iter().filter(|(_, stored)| stored.deleted.is_none());
-        live.map(|(key, stored)| (key, &stored.version)).collect()
-    }
 }
 
 pub(super) fn key_of(name: &str) -> Item {
@@ -367,6 +336,39 @@ fn each_change_is_sent_once_to_each_replica() {
     assert!(status.replicas.iter().all(|replica| replica.backlog == 0 && !replica.is_filling));
     let commits = world.stream("eu-west-1").len();
     assert_eq!(commits, 250, "one record for each change");
+}
+
+#[test]
+fn what_is_delivered_twice_is_written_once() {
+    let world = World::with_replicas(&["eu-west-1"]);
+    let always = Chance::of_millionths(1_000_000).expect("it is one");
+    let rule = PairRule { duplicate: always, ..PairRule::none(Regions::Any, Regions::Any) };
+    world.simulate(|simulation| simulation.pairs = vec![rule]);
+    let before = [HOME, "eu-west-1"].map(|region| world.stream(region).len());
+    let mut changes = 0;
+    for number in 0..20 {
+        let (region, name) = (["eu-west-1", HOME][number % 2], (number % 5).to_string());
+        world.put(region, row(&name, i64::try_from(number).expect("small"))).expect("put");
+        world.pass(1);
+        changes += 1;
+        if number % 4 == 3 {
+            world.delete(region, &name).expect("delete");
+            world.pass(1);
+            changes += 1;
+        }
+    }
+    world.settle();
+    let records = [HOME, "eu-west-1"].map(|region| world.stream(region).len());
+    assert_eq!(records, before.map(|before| before + changes), "one record for each change");
+    let [home, ireland] = [HOME, "eu-west-1"].map(|region| world.table(region).expect("it is there").id);
+    let figures = [(home, ireland), (ireland, home)].map(|way| world.engine.shipping().figures(way));
+    let outdated: u64 = figures.iter().map(|figures| figures.outdated).sum();
+    assert_eq!(
+        outdated,
+        u64::try_from(changes).expect("small"),
+        "each change arrived once more: {figures:?}"
+    );
+    assert_same(&world, &[HOME, "eu-west-1"]);
 }
 
 #[test]
@@ -615,12 +617,8 @@ fn members_in_a_copy_of_the_store_send_each_other_what_was_on_its_way() {
 /// A random history of a group, and what it has shown.
 struct Run {
     world: World,
-    random: fastrand::Rng,
-    /// What each version of a key is: all members agree on it.
-    committed: BTreeMap<Bytes, BTreeMap<Version, Option<Bytes>>>,
-    /// The greatest version of a key that a table had.
-    seen: BTreeMap<(u64, Bytes), Version>,
-    number: i64,
+    requests: Requests,
+    observed: Observed,
 }
 
 impl Run {
@@ -630,92 +628,40 @@ impl Run {
         let config = EngineConfig { backlog_bytes_max, ..EngineConfig::default() };
         let world = World::with((FlakyStore::default(), config));
         world.engine.links().set_broken(broken);
-        let random = fastrand::Rng::with_seed(seed);
-        Self { world, random, committed: BTreeMap::new(), seen: BTreeMap::new(), number: 0 }
+        Self { world, requests: Requests::new(seed, 6), observed: Observed::default() }
     }
 
     /// Looks at every member; a fault that it finds.
     fn observe(&mut self) -> Result<(), String> {
         for region in self.world.regions() {
-            let table = self.world.table(region).expect("it is there").id;
-            let state = self.world.state(region);
-            for (key, stored) in state.versions {
-                let image = state.items.get(&key).cloned();
-                if image.is_some() == stored.deleted.is_some() {
-                    return Err(format!("{region}: {key:02x?} is deleted and there, or neither"));
-                }
-                let known = self.committed.entry(key.clone()).or_default();
-                let known = known.entry(stored.version.clone()).or_insert_with(|| image.clone());
-                if *known != image {
-                    return Err(format!("{region}: one version of {key:02x?} has two images"));
-                }
-                let last = self.seen.entry((table.0, key.clone())).or_insert_with(|| stored.version.clone());
-                if *last > stored.version {
-                    return Err(format!("{region}: the version of {key:02x?} fell"));
-                }
-                *last = stored.version;
-            }
+            let table = self.world.table(region).expect("it is there");
+            self.observed.look(&self.world.store, &table)?;
         }
         Ok(())
     }
 
-    fn row(&mut self) -> Item {
-        self.number += 1;
-        let name = self.random.u8(..6).to_string();
-        let mut row = row(&name, self.number);
-        if self.random.u8(..4) == 0 {
-            let in_seconds = self.random.u64(..7_200);
-            let due = i64::try_from(self.world.now_ms() / 1000 + in_seconds).expect("small");
-            row.insert("due".to_owned(), n(due));
-        }
-        row
-    }
-
     fn write(&mut self) {
         let regions = self.world.open_regions();
-        let Some(region) = self.random.choice(regions) else { return };
-        let row = self.row();
-        let name = self.random.u8(..6).to_string();
-        let request = match self.random.u8(..8) {
-            0..4 => Request::PutItem(Box::new(put_request(row))),
-            4 => Request::DeleteItem(Box::new(delete_request(key_of(&name)))),
-            5 => {
-                let change = update("SET x = :x", [(":x", n(self.number))]);
-                Request::UpdateItem(Box::new(update_request(key_of(&name), Some(change))))
-            }
-            6 => match self.world.get(region, &name) {
-                Some(same) => Request::PutItem(Box::new(put_request(same))),
-                None => Request::DeleteItem(Box::new(delete_request(key_of(&name)))),
-            },
-            _ => Request::TransactWriteItems(self.transaction(row)),
-        };
+        let Some(region) = self.requests.random.choice(regions) else { return };
+        let request = self.requests.write(self.world.now_ms(), |name| self.world.get(region, name));
         // It may fail, or its outcome may be unknown: what it wrote is seen in the rows.
         let _either = self.world.run(region, request);
     }
 
-    fn transaction(&mut self, row: Item) -> TransactWriteItems {
-        let other = loop {
-            let other = self.row();
-            if other.get("sk") != row.get("sk") {
-                break other;
-            }
-        };
-        transaction([row, other].map(|item| act(TransactAction::Put { item })).into())
-    }
-
     fn disturb(&mut self) {
-        let (from, to) = (self.random.choice(REGIONS), self.random.choice(REGIONS));
+        let (from, to) = (self.requests.random.choice(REGIONS), self.requests.random.choice(REGIONS));
         let (Some(from), Some(to)) = (from, to) else { return };
         let plain = link(from, to);
         let half = Chance::of_millionths(500_000).expect("it is below one");
-        let (number, clock_ms) = (self.random.u8(..6), self.random.i64(-3_600_000..3_600_000));
+        let (number, clock_ms) =
+            (self.requests.random.u8(..6), self.requests.random.i64(-3_600_000..3_600_000));
         let rule = match number {
             0 => PairRule { partition: true, ..plain },
             1 => PairRule { duplicate: half, ..plain },
             2 => PairRule { latency_ms: 400, jitter_ms: 900, ..plain },
             _ => PairRule { reorder: half, split_transactions: half, ..plain },
         };
-        let pause = self.random.bool();
+        let pause = self.requests.random.bool();
         self.world.simulate(|simulation| match number {
             0..4 => {
                 simulation.pairs.retain(|other| (&other.from, &other.to) != (&rule.from, &rule.to));
@@ -727,11 +673,11 @@ impl Run {
     }
 
     fn change_members(&mut self) {
-        let region = REGIONS[1..][self.random.usize(..3)];
+        let region = REGIONS[1..][self.requests.random.usize(..3)];
         if self.world.table(region).is_none() {
             let regions = self.world.open_regions();
-            let Some(source) = self.random.choice(regions) else { return };
-            self.world.join(source, region);
+            let Some(source) = self.requests.random.choice(regions) else { return };
+            self.world.add(source, region);
         } else if self.world.open_regions().len() > 2 {
             self.world.leave(region);
         }
@@ -740,7 +686,7 @@ impl Run {
     /// Compares a member with the others.
     fn verify(&mut self) {
         let regions = self.world.open_regions();
-        if let Some(region) = self.random.choice(regions) {
+        if let Some(region) = self.requests.random.choice(regions) {
             // It may have no replicas.
             let _either = self.world.engine.begin_verification(&place(region), TABLE, false);
         }
@@ -759,9 +705,9 @@ impl Run {
 
     fn fail(&mut self) {
         let fates = [Fate::Conflict, Fate::UnknownWritten, Fate::UnknownLost, Fate::Failed];
-        let count = self.random.usize(1..4);
-        let fates: Vec<Fate> = (0..count).filter_map(|_| self.random.choice(fates)).collect();
-        if self.random.bool() {
+        let count = self.requests.random.usize(1..4);
+        let fates: Vec<Fate> = (0..count).filter_map(|_| self.requests.random.choice(fates)).collect();
+        if self.requests.random.bool() {
             // While it is sent.
             self.write();
         }
@@ -772,11 +718,11 @@ impl Run {
     /// Some steps of the history; a fault that they show.
     fn go(&mut self, steps: u32) -> Result<(), String> {
         for _ in 0..steps {
-            match self.random.u8(..40) {
+            match self.requests.random.u8(..40) {
                 0..19 => self.write(),
                 19 => self.verify(),
                 20..31 => {
-                    let ms = self.random.u64(..700);
+                    let ms = self.requests.random.u64(..700);
                     self.world.pass(ms);
                 }
                 31 => self.world.pass(13 * HOUR_MS),
@@ -829,58 +775,11 @@ impl Run {
     /// Every member has the greatest version of each key, and the rows that go with it.
     fn compare(&self) -> Result<(), String> {
         let regions = self.world.regions();
-        let home = self.world.state(regions[0]);
-        for region in &regions {
-            let state = self.world.state(region);
-            if !self.world.table(region).is_some_and(|table| table.status == TableStatus::Active) {
-                return Err(format!("{region}: it is not active"));
-            }
-            if state.items != home.items {
-                return Err(format!("{region}: other items than in {}", regions[0]));
-            }
-            if state.live_versions() != home.live_versions() {
-                return Err(format!("{region}: other versions than in {}", regions[0]));
-            }
-            for (key, versions) in &self.committed {
-                let Some((greatest, image)) = versions.last_key_value() else { continue };
-                if state.items.get(key) != image.as_ref() {
-                    return Err(format!("{region}: {key:02x?} is not as {greatest:?} left it"));
-                }
-            }
-            self.check_indexes(region, state.items.len())?;
-            self.check_stream(region, &state)?;
-        }
-        Ok(())
-    }
-
-    fn check_indexes(&self, region: &str, count: usize) -> Result<(), String> {
-        for index in ["lsi", "gsi"] {
-            let scan = self.world.run(region, Request::Scan(Box::new(scan_request(Some(index)))));
-            let Ok(Response::Scan(page)) = scan else { return Err(format!("{region}: {index} is not read")) };
-            let keys = items(&page);
-            let keys: BTreeSet<_> = keys.iter().map(|item| format!("{:?}", item.get("sk"))).collect();
-            if keys.len() > count || items(&page).len() != keys.len() {
-                return Err(format!("{region}: {index} has entries without an item"));
-            }
-        }
-        Ok(())
-    }
-
-    /// Each record follows the one before it, and the last one of a key has the item.
-    fn check_stream(&self, region: &str, state: &State) -> Result<(), String> {
-        let mut last: BTreeMap<Bytes, Option<EncodedItem>> = BTreeMap::new();
-        for record in self.world.stream(region) {
-            let before = last.insert(record.keys.as_bytes().clone(), record.new.clone());
-            if before.is_some_and(|before| before != record.old) {
-                return Err(format!("{region}: a record does not follow the one before"));
-            }
-        }
-        let images: BTreeSet<&Bytes> = state.items.values().collect();
-        let is_stale = |image: &Option<EncodedItem>| {
-            image.as_ref().is_some_and(|image| !images.contains(image.as_bytes()))
-        };
-        if last.values().any(is_stale) {
-            return Err(format!("{region}: the last record of an item is not the item"));
+        let table = |region: &&str| self.world.table(region).expect("it is there");
+        self.observed.compare(regions.iter().map(|region| (&self.world.store, table(region))))?;
+        for region in regions {
+            let count = self.world.state(region).items.len();
+            check_indexes((region, count), |request| self.world.run(region, request))?;
         }
         Ok(())
     }
@@ -891,7 +790,7 @@ fn history(seed: u64, broken: Option<Broken>) -> Result<(), String> {
     for _ in 0..4 {
         run.write();
     }
-    run.world.join(HOME, REGIONS[1]);
+    run.world.add(HOME, REGIONS[1]);
     run.go(300)?;
     run.end()
 }

@@ -208,6 +208,11 @@ pub(crate) async fn take_state<S: Store>(
             // One that was filled before it was known here lacks what its source had not got from here then.
             let ends = (remote_table(&view.public_id), view.is_creating.then(|| source_of(view)));
             open_places(&ids, ends, (&mut *rows, place * ids.len()), version)?;
+            #[cfg(test)]
+            {
+                let ways = ids.iter().map(|sender| Way { sender: *sender, receiver: ends.0 });
+                crate::replication::break_places(engine, ways, rows, version);
+            }
             for table in tables.iter_mut() {
                 let settings = table.shared_settings();
                 table.remote.agreed.insert(view.region.clone(), settings);

@@ -98,6 +98,11 @@ pub(crate) async fn join<S: Store>(
         table.remote.agreed = regions.map(|region| (region, settings.clone())).collect();
         all.members.push(own);
         open_places(&table, &ids, rows)?;
+        #[cfg(test)]
+        {
+            let ways = ids.iter().map(|sender| Way { sender: *sender, receiver: id });
+            crate::replication::break_places(engine, ways, rows, moment.version());
+        }
         for member in members.iter_mut().chain([&mut table]) {
             member.enter_group(all.clone(), (moment.now_ms(), moment.version()));
         }

@@ -121,6 +121,12 @@ pub(super) async fn add<S: Store>(
         };
         // False: the group has other members than those whose records were read.
         let has_joined = join(&mut table, members, rows, &joining)?;
+        #[cfg(test)]
+        {
+            let others = members.iter().skip(1).map(|other| other.id);
+            let ways = others.map(|sender| crate::changes::replicated::Way { sender, receiver: id });
+            crate::replication::break_places(engine, ways, rows, moment.version());
+        }
         let is_whole = has_joined && scaled.inherited.put(rows, cursors.len());
         is_whole.then_some(table).ok_or_else(|| in_use(messages::REPLICA_CHANGES.to_owned()))
     };

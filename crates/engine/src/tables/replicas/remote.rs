@@ -119,7 +119,15 @@ async fn add<S: Store>(
             table.remote.agreed.insert(member.region.clone(), settings);
         }
         assert!(tables.iter().all(|table| table.remote_in(&member.region).is_some()), "all know it");
-        open_places(&ids, (member.table(), Some(source.id)), (rows, 0), moment.version())
+        open_places(&ids, (member.table(), Some(source.id)), (&mut *rows, 0), moment.version())?;
+        #[cfg(test)]
+        {
+            let others = ids.iter().filter(|other| **other != source.id);
+            let way =
+                |sender: &_| crate::changes::replicated::Way { sender: *sender, receiver: member.table() };
+            crate::replication::break_places(engine, others.map(way), rows, moment.version());
+        }
+        Ok(())
     };
     let permit = || engine.pace().check_presence();
     engine.catalogue().change_all(&ids, &read, permit, add).await?;

@@ -2,7 +2,6 @@
 //! if nobody writes after the restore. A batch whose answer was lost is no sign of a restore.
 
 use super::*;
-use crate::support::links::Broken;
 use crate::tests::flaky_store::Fate;
 
 /// How the older state was kept.
@@ -110,12 +109,12 @@ fn a_restored_server_gets_back_the_only_batch_that_it_had_sent_since() {
 #[test]
 fn a_batch_whose_answer_was_lost_with_the_process_is_no_sign_of_an_older_state() {
     let world = written();
-    world.engine(0).links().set_broken(Some(Broken::Place));
+    world.weather(Weather { unanswered: 100, ..Weather::default() });
     world.put(FIRST, row("a", 1));
     world.pass(1);
     assert_eq!(x_of(world.get(SECOND, "a")), Some(1), "it has arrived, and the place here has not moved");
     let before = sent(&world, SECOND);
-    world.engine(0).links().set_broken(None);
+    world.heal();
     world.restart(0);
     world.settle();
     assert_eq!((sent(&world, FIRST), sent(&world, SECOND)), (1, before), "one batch is sent again");

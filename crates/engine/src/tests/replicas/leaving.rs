@@ -1,15 +1,13 @@
 //! Members that leave their group with their data, by request or because they were inaccessible for too long.
 
 use keywright_semantics::error::ErrorKind;
-use keywright_semantics::request::update_table::UpdateTable;
-use keywright_semantics::request::{DescribeTable, ReplicaUpdates};
+use keywright_semantics::request::DescribeTable;
 use keywright_semantics::response::{
     ReplicaStatus, TableDescription, TableStatus as StatusName, TimestampMs,
 };
 
 use super::*;
 use crate::support::simulation::{Inaccessible, ReplicaRule};
-use crate::tests::tables::nothing;
 
 const IRELAND: &str = "eu-west-1";
 const OREGON: &str = "us-west-2";
