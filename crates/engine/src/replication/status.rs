@@ -24,6 +24,7 @@ const COUNTED_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 /// How far the changes of a table have come to one of its replicas.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each says another thing of the same replica")]
 pub struct ReplicaStatus {
     /// The replica's region.
     pub region: String,
