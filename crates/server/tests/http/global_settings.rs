@@ -215,6 +215,52 @@ fn delete_table_in_one_of_three_regions_leaves_two_that_go_on() {
 }
 
 #[test]
+fn a_stream_ends_after_the_last_replica_left_and_the_table_after_the_stream() {
+    let standing = Standing::with_replicas(&SLOWLY, &[THERE]);
+    let disable = json!({"StreamSpecification": {"StreamEnabled": false}});
+    let needed = "One or more parameter values were invalid: Disabling Stream is not allowed for a Global Table \
+        replica.";
+    for region in [HERE, THERE] {
+        assert_eq!(standing.refused(region, "UpdateTable", &disable), invalid(needed));
+    }
+    standing.update(HERE, &replicas("Delete", THERE));
+    standing.until("the table is alone", || standing.statuses(HERE) == json!(["ACTIVE", null]));
+    assert_eq!(standing.table(HERE)["StreamSpecification"]["StreamEnabled"], true, "it stays");
+    standing.update(HERE, &disable);
+    let text = "Attempt to change a resource which is still in use: Cannot delete table while stream is being \
+        enabled/disabled.";
+    let in_use = ("ResourceInUseException".to_owned(), text.to_owned());
+    assert_eq!(standing.refused(HERE, "DeleteTable", &json!({})), in_use);
+    standing.until("the stream has ended", || standing.statuses(HERE) == json!(["ACTIVE", null]));
+    standing.world.done(HERE, "DeleteTable", &json!({"TableName": "Tab"}));
+}
+
+#[test]
+fn a_replicas_key_is_of_the_kind_of_the_tables_and_a_provisioned_one_has_no_ceiling() {
+    let standing = Standing::with_replicas(&SLOWLY, &[]);
+    standing.update(HERE, &json!({"SSESpecification": {"Enabled": true, "SSEType": "KMS"}}));
+    let changing = "Operation cannot be performed while replica server-side encryption status is in UPDATING state. \
+        Please retry the request after the status is updated to ENABLED.";
+    let refused = |change: &Value| standing.refused(HERE, "UpdateTable", change);
+    assert_eq!(refused(&replicas("Create", THERE)), invalid(changing));
+    standing.until("the key is changed", || standing.table(HERE)["SSEDescription"]["Status"] == "ENABLED");
+    let own_key = json!({"ReplicaUpdates": [{"Create": {"RegionName": THERE, "KMSMasterKeyId": "k"}}]});
+    let kinds = "All replica keys must either be Customer Managed CMK or AWS Managed CMK.";
+    assert_eq!(refused(&own_key), invalid(kinds));
+    standing.replicate(THERE);
+
+    let units = json!({"ReadCapacityUnits": 3, "WriteCapacityUnits": 4});
+    standing.update(HERE, &json!({"BillingMode": "PROVISIONED", "ProvisionedThroughput": units}));
+    standing.until("it is settled", || standing.is_settled(HERE) && standing.is_settled(THERE));
+    let change = |name: &str, value: Value| json!({"ReplicaUpdates": [{"Update": {"RegionName": THERE, name: value}}]});
+    let ceiling = change("OnDemandThroughputOverride", json!({"MaxReadRequestUnits": 5}));
+    let provisioned = "MaxReadRequestUnits for OnDemandThroughput cannot be specified when the table BillingMode is \
+        PROVISIONED";
+    assert_eq!(refused(&ceiling), invalid(provisioned));
+    standing.update(HERE, &change("ProvisionedThroughputOverride", json!({"ReadCapacityUnits": 5})));
+}
+
+#[test]
 fn a_stream_of_keys_stays_one_and_whole_items_are_replicated() {
     let standing = Standing::start(&[]);
     let keys_only = json!({"StreamEnabled": true, "StreamViewType": "KEYS_ONLY"});
@@ -299,6 +345,53 @@ fn a_replica_without_authority_merges_after_nineteen_hours_and_is_alone_after_mo
         standing.put(HERE, "later");
         (0..10).for_each(|_| standing.advance(SECOND_MS));
         assert_eq!(standing.has(THERE, "later"), merges, "{hours}");
+    }
+}
+
+#[test]
+fn an_index_added_from_the_other_region_is_filled_in_both_and_tags_and_recovery_stay_where_they_are() {
+    let standing = Standing::with_replicas(&[], &[]);
+    let many = |from: usize| {
+        let put =
+            |key: usize| json!({"PutRequest": {"Item": {"k": {"S": format!("k{key}")}, "g": {"S": "g"}}}});
+        json!({"RequestItems": {"Tab": (from..from + 25).map(put).collect::<Vec<_>>()}})
+    };
+    (0..4).for_each(|batch| drop(standing.world.done(HERE, "BatchWriteItem", &many(batch * 25))));
+    standing.replicate(THERE);
+    let index = json!({"IndexName": "by-g", "Projection": {"ProjectionType": "ALL"},
+        "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}]});
+    standing.update(
+        THERE,
+        &json!({"AttributeDefinitions": [{"AttributeName": "g", "AttributeType": "S"}],
+            "GlobalSecondaryIndexUpdates": [{"Create": index}]}),
+    );
+    let query = json!({"TableName": "Tab", "IndexName": "by-g", "KeyConditionExpression": "g = :g",
+        "ExpressionAttributeValues": {":g": {"S": "g"}}});
+    for region in [HERE, THERE] {
+        standing.until("the index is filled", || {
+            standing.table(region)["GlobalSecondaryIndexes"][0]["IndexStatus"] == "ACTIVE"
+        });
+        assert_eq!(standing.world.done(region, "Query", &query)["Count"], 100, "{region}");
+    }
+    standing.update(HERE, &json!({"GlobalSecondaryIndexUpdates": [{"Delete": {"IndexName": "by-g"}}]}));
+    standing.until("the index is gone in both", || {
+        [HERE, THERE].iter().all(|region| standing.table(region).get("GlobalSecondaryIndexes").is_none())
+    });
+
+    let arn = standing.table(THERE)["TableArn"].clone();
+    let tags = json!({"ResourceArn": arn, "Tags": [{"Key": "team", "Value": "a"}]});
+    assert_eq!(standing.ask(THERE, "TagResource", &tags).status, 200);
+    let recovery = json!({"TableName": "Tab",
+        "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": true}});
+    standing.world.done(THERE, "UpdateContinuousBackups", &recovery);
+    (0..5).for_each(|_| standing.advance(SECOND_MS));
+    for (region, count, status) in [(HERE, 0, "DISABLED"), (THERE, 1, "ENABLED")] {
+        let arn = standing.table(region)["TableArn"].clone();
+        let tags = standing.world.done(region, "ListTagsOfResource", &json!({"ResourceArn": arn}));
+        assert_eq!(tags["Tags"].as_array().map(Vec::len), Some(count), "{region}");
+        let backups = standing.world.done(region, "DescribeContinuousBackups", &json!({"TableName": "Tab"}));
+        let recovery = &backups["ContinuousBackupsDescription"]["PointInTimeRecoveryDescription"];
+        assert_eq!(recovery["PointInTimeRecoveryStatus"], status, "{region}");
     }
 }
 
