@@ -124,7 +124,7 @@ pub struct VerifiedReplica {
 
 impl VerifiedReplica {
     /// Whether it was not compared, though it is a replica.
-    const fn is_uncompared(&self) -> bool {
+    pub const fn is_uncompared(&self) -> bool {
         self.is_lost || self.unreached.is_some()
     }
 }

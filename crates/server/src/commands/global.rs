@@ -195,10 +195,22 @@ fn replica(replica: &Json) -> String {
 /// The last verification as a line for people.
 fn verified(verified: &Json) -> String {
     let at = timestamp::of(number(verified, "at"));
-    match (number(verified, "differences"), number(verified, "undecided")) {
-        (0, 0) => format!("    equal, verified at {at}"),
-        (0, undecided) => format!("    {} not compared at {at}", counted(undecided, "item")),
-        (differences, _) => format!("    {} differed at {at}", counted(differences, "item")),
+    let [differences, undecided, uncompared] =
+        ["differences", "undecided", "uncompared"].map(|name| number(verified, name));
+    let found = [
+        (differences, "item", "differed"),
+        (undecided, "item", "not compared"),
+        (uncompared, "replica", "NOT COMPARED"),
+    ];
+    let found: Vec<_> = found
+        .iter()
+        .filter(|(count, ..)| *count > 0)
+        .map(|(count, what, how)| format!("{} {how}", counted(*count, what)))
+        .collect();
+    if found.is_empty() {
+        format!("    equal, verified at {at}")
+    } else {
+        format!("    {} at {at}", found.join(", "))
     }
 }
 

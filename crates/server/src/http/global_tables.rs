@@ -97,6 +97,7 @@ pub(super) fn shown(tables: &[(String, ReplicationStatus)], now_ms: u64) -> Json
                 ("at", Json::number(last.ended_ms)),
                 ("differences", Json::number(last.differences)),
                 ("undecided", Json::number(last.undecided)),
+                ("uncompared", Json::number(last.uncompared)),
             ];
             shown.set("verified", Json::object(verified));
         }

@@ -26,6 +26,7 @@ use tokio::task::JoinSet;
 
 use crate::access::start::StartFile;
 use crate::audit::{self, Audit, AuditSettings, LogPlace};
+use crate::client::listing::counted;
 use crate::clock::{Clock, Desk};
 use crate::commands::about::LONG_VERSION;
 use crate::connection::listener::{self, Bound, Listener};
@@ -296,7 +297,8 @@ fn check_regions(database: &Database) -> Result<(), Failure> {
     let places = engine.places(PLACES_MAX);
     match places.iter().find(|(place, _)| engine.is_of_peer(&place.region)) {
         Some((place, count)) => Err(Failure::new(format!(
-            "this server has {count} tables in region {}, which a [[peer]] gives to another server",
+            "this server has {} in region {}, which a [[peer]] gives to another server",
+            counted(*count, "table"),
             place.region
         ))
         .advising("name a region without tables here, or delete these tables without the [[peer]]")),

@@ -110,6 +110,7 @@ fn log_verification(ended: &Verification) {
         ended.replicas.iter().map(count).sum()
     });
     let (differences, undecided) = (sum(|one| one.differences), sum(|one| one.undecided));
+    let uncompared = sum(|one| u64::from(one.is_uncompared()));
     match verdict {
         Verdict::Running | Verdict::Equal => {
             tracing::info!(table, region, "the replicas of the table are equal");
@@ -119,7 +120,13 @@ fn log_verification(ended: &Verification) {
             tracing::warn!(table, region, repaired, "replicas of the table differed and were repaired");
         }
         Verdict::Undecided => {
-            tracing::warn!(table, region, undecided, "changes to the table did not reach its replicas");
+            tracing::warn!(
+                table,
+                region,
+                undecided,
+                uncompared,
+                "changes to the table did not reach its replicas, or replicas were not reached"
+            );
         }
         Verdict::Differs => {
             tracing::error!(table, region, differences, "replicas of the table differ");

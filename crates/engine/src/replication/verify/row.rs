@@ -16,8 +16,8 @@ use crate::state::verification::{Verdict, Verification};
 use crate::support::fault;
 use crate::support::layout::{Space, TableId, table_prefix};
 
-/// The first byte of a row: its format.
-const FORMAT: u8 = 1;
+/// The first byte of a row: its format. The first one did not say whether replicas were compared.
+const FORMAT: u8 = 2;
 
 /// What is kept of a verification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,6 +28,8 @@ pub struct LastVerification {
     pub differences: u64,
     /// Items whose changes did not arrive in time.
     pub undecided: u64,
+    /// Replicas that were not compared: they were not reached, or are lost.
+    pub uncompared: u64,
 }
 
 fn key(table: TableId) -> Bytes {
@@ -52,6 +54,7 @@ pub(super) async fn note<S: Store>(
         ended_ms: shown.ended_ms.unwrap_or(shown.begun_ms),
         differences: sum(|replica| replica.differences),
         undecided: sum(|replica| replica.undecided),
+        uncompared: sum(|replica| u64::from(replica.is_uncompared())),
     };
     let row = postcard::to_extend(&last, vec![FORMAT]).expect("a row of numbers encodes into a vector");
     let mut txn = engine.store().begin().await.map_err(|error| fault::storage(&error))?;
@@ -70,6 +73,6 @@ pub(in crate::replication) async fn last_of<S: Store>(
     table: TableId,
 ) -> Result<Option<LastVerification>, Error> {
     let row = engine.store().get(&key(table)).await.map_err(|error| fault::storage(&error))?;
-    // A later release may write it in another form.
+    // Another release may have written it in another form.
     Ok(row.and_then(|row| postcard::from_bytes(row.strip_prefix(&[FORMAT])?).ok()))
 }

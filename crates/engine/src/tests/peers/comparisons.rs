@@ -148,6 +148,9 @@ fn a_server_that_does_not_answer_is_named_and_those_that_do_are_compared() {
     let silent: Vec<_> = found.replicas.iter().filter(silent).map(|one| one.region.as_str()).collect();
     assert_eq!(silent, [SECOND]);
     assert_eq!(found.replicas.iter().find(|one| one.region == "us-west-2").map(|one| one.items), Some(19));
+    let status = block_on(world.engine(0).replication_status(&place(FIRST), TABLE)).expect("it is read");
+    let last = status.expect("it is in a group").last_verification.expect("it was verified");
+    assert_eq!((last.differences, last.undecided, last.uncompared), (0, 0, 1), "it is not shown as equal");
     world.heal();
     world.pass(2 * MINUTE_MS);
     assert_eq!(verified(&world, FIRST, false).verdict(), Verdict::Equal);

@@ -320,7 +320,13 @@ export class KwRegions extends Watching {
   /** How the last comparison of the replicas ended, if there was one. */
   get verified() {
     const last = this.members[0]?.status?.verified;
-    return last ? html`<span>compared at ${timeOf(last.at)}: ${last.differences > 0 ? html`<b class="tl-bad">${count(last.differences, "difference")}</b>` : "equal"}</span>` : nothing;
+    if (!last) return nothing;
+    const found = [
+      last.differences > 0 && count(last.differences, "difference"),
+      last.undecided > 0 && `${count(last.undecided, "item")} not compared`,
+      last.uncompared > 0 && `${count(last.uncompared, "replica")} not compared`,
+    ].filter(Boolean).join(", ");
+    return html`<span>compared at ${timeOf(last.at)}: ${found ? html`<b class="tl-bad">${found}</b>` : "equal"}</span>`;
   }
 
   replicas() {
