@@ -298,7 +298,7 @@ fn check_regions(database: &Database) -> Result<(), Failure> {
     match places.iter().find(|(place, _)| engine.is_of_peer(&place.region)) {
         Some((place, count)) => Err(Failure::new(format!(
             "this server has {} in region {}, which a [[peer]] gives to another server",
-            counted(*count, "table"),
+            counted(u64::try_from(*count).unwrap_or(u64::MAX), "table"),
             place.region
         ))
         .advising("name a region without tables here, or delete these tables without the [[peer]]")),
@@ -522,7 +522,7 @@ async fn serve(mut config: Config, backend: Backend) -> Result<(), Failure> {
     let mut tasks = Tasks::default();
     tasks.spawn("background work", timers::run(Arc::clone(&database), wishes, stopping.clone()));
     tasks.spawn("the peers", peering::run(Arc::clone(&database), servers, stopping.clone()));
-    watch_store(&mut tasks, &database, &stopping);
+    watch(&mut tasks, &database, &stopping);
     let stores = jobs::Stores { backups, buckets };
     tasks.spawn("the jobs", jobs::run(Arc::clone(&database), stores, config.backups, stopping.clone()));
     let delivering = destinations::run(Arc::clone(&database), config.kinesis, deliveries, stopping.clone());
@@ -531,7 +531,6 @@ async fn serve(mut config: Config, backend: Backend) -> Result<(), Failure> {
     tasks.spawn("the triggers", triggers::run(Arc::new(tools), config.triggers.sections, stopping.clone()));
     tasks.spawn("the watch over the simulation's file", simulation::run(simulation, stopping.clone()));
     tasks.spawn("the heartbeat", heartbeat.run(stopping.clone()));
-    tasks.spawn("the watch over memory", huge_pages::run(stopping.clone()));
     if let Some((tls, hangups)) = tls {
         tasks.spawn("the watch over the TLS files", tls::run(tls, hangups, stopping.clone()));
     }
@@ -558,11 +557,12 @@ async fn serve(mut config: Config, backend: Backend) -> Result<(), Failure> {
     outcome.and(stop_all(&service, &database, tasks).await)
 }
 
-/// Starts what watches over the store.
-fn watch_store(tasks: &mut Tasks, database: &Arc<Database>, stopping: &watch::Receiver<bool>) {
+/// Starts what watches over the store and over memory.
+fn watch(tasks: &mut Tasks, database: &Arc<Database>, stopping: &watch::Receiver<bool>) {
     tasks.spawn("the watch over the store", recovery::run(Arc::clone(database), stopping.clone()));
     tasks.spawn("the watch over outages", outages::run(Arc::clone(database), stopping.clone()));
     tasks.spawn("the scrub", scrub::run(Arc::clone(database), stopping.clone()));
+    tasks.spawn("the watch over memory", huge_pages::run(stopping.clone()));
 }
 
 /// Ends what runs, in bounded time, and closes the database. It is left as after a crash if writes go on.

@@ -174,3 +174,76 @@ fn commands_of_articles_turn_recovery_on_and_restore_with_the_aws_cli() {
          --key-schema AttributeName=PK,KeyType=HASH --attribute-definitions AttributeName=PK,AttributeType=S");
     RECOVERY.lines().for_each(aws);
 }
+
+/// Commands of an article about modelling that add a region, as they stand there.
+const REPLICA: &str = r#"
+aws dynamodb update-table \
+--table-name ECommerceApp \
+--stream-specification StreamEnabled=true,StreamViewType=NEW_AND_OLD_IMAGES
+aws dynamodb update-table \
+--table-name ECommerceApp \
+--replica-updates '[
+{
+"Create": {
+"RegionName": "eu-west-1"
+}
+}
+]'
+aws dynamodb update-continuous-backups \
+--table-name ECommerceApp \
+--point-in-time-recovery-specification PointInTimeRecoveryEnabled=true
+"#;
+
+#[test]
+#[ignore = "needs clients: run `cargo xtask test`"]
+fn commands_of_articles_add_a_region_with_the_aws_cli() {
+    let cli = installed("python/bin/aws");
+    let server = Server::in_memory();
+    let path = std::env::join_paths(
+        [cli.parent().unwrap().to_owned()]
+            .into_iter()
+            .chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())),
+    );
+    let shell = |script: &str| {
+        let mut command = Command::new("sh");
+        command.args(["-e", "-c", script]).env("PATH", path.as_ref().unwrap());
+        command.envs([
+            ("AWS_ENDPOINT_URL", server.endpoint.as_str()),
+            ("AWS_ACCESS_KEY_ID", "local"),
+            ("AWS_SECRET_ACCESS_KEY", "local"),
+            ("AWS_DEFAULT_REGION", "us-east-1"),
+            ("AWS_PAGER", ""),
+        ]);
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{script}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    shell(
+        "aws dynamodb create-table --table-name ECommerceApp --billing-mode PAY_PER_REQUEST \
+         --key-schema AttributeName=PK,KeyType=HASH --attribute-definitions AttributeName=PK,AttributeType=S",
+    );
+    shell(REPLICA);
+    let regions = ["us-east-1", "eu-west-1"];
+    let is_active = |region: &str| {
+        let query = "Table.[TableStatus, length(Replicas), Replicas[0].ReplicaStatus]";
+        let describe = format!(
+            "aws dynamodb describe-table --region {region} --table-name ECommerceApp --output text \
+             --query '{query}'"
+        );
+        shell(&describe).split_whitespace().eq(["ACTIVE", "1", "ACTIVE"])
+    };
+    for region in regions {
+        assert!((0..20).any(|_| is_active(region)), "the table in {region} is not active");
+        shell(&format!(
+            "aws dynamodb put-item --region {region} --table-name ECommerceApp \
+             --item '{{\"PK\": {{\"S\": \"{region}\"}}}}'"
+        ));
+    }
+    for (region, other) in [(regions[0], regions[1]), (regions[1], regions[0])] {
+        let get = format!(
+            "aws dynamodb get-item --region {region} --table-name ECommerceApp --output text \
+             --query Item.PK.S --key '{{\"PK\": {{\"S\": \"{other}\"}}}}'"
+        );
+        assert!((0..20).any(|_| shell(&get).trim() == other), "{region} does not get what {other} wrote");
+    }
+}

@@ -1,4 +1,5 @@
-//! A strongly consistent table of three regions is linearizable, with one client in each region.
+//! A strongly consistent table is linearizable, of three regions with one client in each, and of two regions
+//! and a witness, which has no copy.
 //! `KEYWRIGHT_STRONG_HISTORIES` sets the number of histories.
 
 use keywright_engine::{Chance, RegionRule, Simulation, TableRule};
@@ -57,29 +58,55 @@ struct Way {
     conflict_millionths: u32,
     /// The last region is cut off at some time, and reads eventually.
     reads_lagging_copy: bool,
+    /// The last of the regions is a witness: clients are in the others.
+    witness: bool,
 }
 
-const PLAIN: Way =
-    Way { faults: INTERLEAVED, crashes: false, conflict_millionths: 0, reads_lagging_copy: false };
+const PLAIN: Way = Way {
+    faults: INTERLEAVED,
+    crashes: false,
+    conflict_millionths: 0,
+    reads_lagging_copy: false,
+    witness: false,
+};
+
+impl Way {
+    /// The regions that have the table.
+    fn regions(&self) -> &'static [&'static str] {
+        if self.witness { &REGIONS[..REGIONS.len() - 1] } else { &REGIONS }
+    }
+}
+
+/// Makes the table strongly consistent.
+fn make_strong(database: &Simulated, way: Way) {
+    let creates: Vec<Value> =
+        way.regions()[1..].iter().map(|region| json!({"Create": {"RegionName": region}})).collect();
+    let mut strong =
+        json!({"TableName": "tab", "ReplicaUpdates": creates, "MultiRegionConsistency": "STRONG"});
+    if way.witness {
+        let witness = json!({"Create": {"RegionName": REGIONS[REGIONS.len() - 1]}});
+        strong["GlobalTableWitnessUpdates"] = json!([witness]);
+    }
+    block_on(database.call("UpdateTable", &strong)).good();
+}
 
 fn record(seed: u64, way: Way) -> Vec<Event> {
     let store = FaultyStore::new(seed, Faults::NONE);
     let database = Simulated::open(&store);
     block_on(database.call("CreateTable", &create_table())).good();
-    let creates: Vec<Value> =
-        REGIONS[1..].iter().map(|region| json!({"Create": {"RegionName": region}})).collect();
-    let strong = json!({"TableName": "tab", "ReplicaUpdates": creates, "MultiRegionConsistency": "STRONG"});
-    block_on(database.call("UpdateTable", &strong)).good();
+    make_strong(&database, way);
+    let regions = way.regions();
+    let last = regions[regions.len() - 1];
     let simulate = |simulation: Simulation| database.now().simulate(simulation);
     let conflict = Chance::of_millionths(way.conflict_millionths).unwrap();
     let rule = TableRule { conflict, ..TableRule::none("tab".to_owned()) };
     let conflicts = Simulation { tables: vec![rule], ..Simulation::default() };
     simulate(conflicts.clone());
     store.set_faults(way.faults);
-    let api = |client: usize| Regional {
-        database: database.clone(),
-        region: REGIONS[client],
-        reads_eventually: way.reads_lagging_copy && client == REGIONS.len() - 1,
+    let api = |client: usize| {
+        let region = regions[client % regions.len()];
+        let reads_eventually = way.reads_lagging_copy && region == last;
+        Regional { database: database.clone(), region, reads_eventually }
     };
     interleave_ops(seed, random_op, api, |dice| {
         if way.crashes && dice.roll(60) == 0 {
@@ -90,7 +117,7 @@ fn record(seed: u64, way: Way) -> Vec<Event> {
             store.set_faults(way.faults);
         }
         if way.reads_lagging_copy && dice.roll(10) == 0 {
-            let region = REGIONS[REGIONS.len() - 1].to_owned();
+            let region = last.to_owned();
             let cut = RegionRule { region, pause: false, clock_ms: 0, isolated_ms: Some(0), until_ms: None };
             simulate(Simulation { regions: vec![cut], ..Simulation::default() });
         }
@@ -98,12 +125,16 @@ fn record(seed: u64, way: Way) -> Vec<Event> {
 }
 
 #[test]
-fn three_regions_of_a_strongly_consistent_table_are_linearizable() {
+fn regions_of_a_strongly_consistent_table_are_linearizable() {
     let histories = wanted("KEYWRIGHT_STRONG_HISTORIES", HISTORIES_DEFAULT);
     for (name, way) in [
         ("interleaved", PLAIN),
         ("conflicts between regions", Way { conflict_millionths: 200_000, ..PLAIN }),
         ("failing store and losses of power", Way { faults: FAILING, crashes: true, ..PLAIN }),
+        (
+            "two regions and a witness",
+            Way { faults: FAILING, crashes: true, conflict_millionths: 100_000, witness: true, ..PLAIN },
+        ),
     ] {
         let mut answered = 0;
         for seed in 0..histories {
@@ -121,8 +152,10 @@ fn three_regions_of_a_strongly_consistent_table_are_linearizable() {
 #[test]
 fn the_checker_finds_a_region_that_reads_a_lagging_copy() {
     let tries = 200;
-    let way = Way { reads_lagging_copy: true, ..PLAIN };
-    let found = (0..tries).find(|seed| !is_linearizable(&record(*seed, way)));
-    let found = found.expect("reads of a lagging copy went unnoticed");
-    println!("lagging copy: found in history {found}");
+    for witness in [false, true] {
+        let way = Way { reads_lagging_copy: true, witness, ..PLAIN };
+        let found = (0..tries).find(|seed| !is_linearizable(&record(*seed, way)));
+        let found = found.expect("reads of a lagging copy went unnoticed");
+        println!("lagging copy, witness {witness}: found in history {found}");
+    }
 }
