@@ -157,8 +157,8 @@ fn check(table: &Table, now_ms: u64) -> Result<(), Error> {
     Ok(())
 }
 
-/// Whether the table is UPDATING because its stream begins or ends. A new replica may enable a stream too: the
-/// table waits for the replica then.
+/// Whether the table is UPDATING because its stream begins or ends. A new replica may enable a stream too:
+/// the table waits for the replica then.
 fn changes_its_stream(table: &Table, now_ms: u64) -> bool {
     let is_in_group = table.replicas().next().is_some() || !table.remote.members.is_empty();
     !is_in_group && table.streams().any(|stream| now_ms < stream.terms.settled_ms)
