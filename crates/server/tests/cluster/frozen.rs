@@ -60,6 +60,19 @@ fn signal(process: u32, signal: &str) {
     assert!(Command::new("kill").args([signal, &process.to_string()]).status().unwrap().success());
 }
 
+/// Stops a process, and waits until none of its threads runs: the signal alone does not wait for that.
+fn stop(process: u32) {
+    signal(process, "-STOP");
+    let is_stopped = |thread: std::io::Result<std::fs::DirEntry>| {
+        let status = thread.and_then(|thread| std::fs::read_to_string(thread.path().join("stat")));
+        status.map_or(true, |status| status.rsplit(')').next().is_some_and(|rest| rest.starts_with(" T")))
+    };
+    let threads = || std::fs::read_dir(format!("/proc/{process}/task")).unwrap();
+    while !threads().all(is_stopped) {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
 /// The beginning of the keys of all slots of tables with small numbers.
 const SLOT: [u8; 8] = [0x1f, 0, 0, 0, 0, 0, 0, 0];
 const SLOT_KEY_BYTES: usize = 1 + 8 + 16 + 2;
@@ -109,7 +122,7 @@ impl Frozen {
             if is_read
                 && self.stage.compare_exchange(READING, FROZEN, Ordering::SeqCst, Ordering::SeqCst).is_ok()
             {
-                signal(*self.process.get().unwrap(), "-STOP");
+                stop(*self.process.get().unwrap());
                 self.stopped.notify_one();
             }
             if to.write_all(&bytes[..count]).await.is_err() {
