@@ -83,7 +83,7 @@ impl Cluster {
     /// What each PD of the URL says, as it comes in time.
     fn ask_all(&self) -> mpsc::Receiver<(String, Result<Leader, CallError>)> {
         let (sender, receiver) = mpsc::channel(self.pds.len().max(1));
-        for pd in self.pds.iter().cloned() {
+        for pd in self.pds.clone() {
             let (tls, sender) = (self.tls.clone(), sender.clone());
             tokio::spawn(async move {
                 let late = |_| Err(CallError::Failed(format!("{pd}: no answer")));
@@ -110,7 +110,7 @@ impl Cluster {
     /// Whether a PD of the URL answers, also one that knows no leader.
     pub(crate) async fn answers(&self) -> bool {
         let mut asked = JoinSet::new();
-        for pd in self.pds.iter().cloned() {
+        for pd in self.pds.clone() {
             let tls = self.tls.clone();
             asked.spawn(async move {
                 let said = tokio::time::timeout(PROBE_WAIT, members_by(tls.as_ref(), &pd)).await;

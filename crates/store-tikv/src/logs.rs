@@ -106,8 +106,8 @@ pub(crate) async fn read(link: &Arc<Link>, at: u64, read: LogRead) -> Result<Vec
     let mut mover = Mover::of(link, read.id);
     let ends = Instant::now() + MOVING_MAX;
     while Instant::now() < ends {
-        let moved = mover.step().await?;
-        if page.fill(link, moved.at, Some(&mut seen)).await? == Stop::Done || moved.all {
+        let step = mover.step().await?;
+        if page.fill(link, step.at, Some(&mut seen)).await? == Stop::Done || step.all {
             return Ok(page.entries);
         }
     }

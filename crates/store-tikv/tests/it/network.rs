@@ -133,11 +133,15 @@ fn a_region_without_a_leader_may_pass_and_silence_of_all_pds_may_not() {
     block_on(async { put_at_last(&try_open(&url).unwrap(), "a", "1").await });
     let leader = engine.leading_store().unwrap();
     let killed = [leader, (leader + 1) % STORES];
-    killed.into_iter().for_each(|store| engine.kill_store(store));
+    for store in killed {
+        engine.kill_store(store);
+    }
     let Err(refused) = try_open(&url) else { panic!("two of three nodes are dead") };
     assert!(refused.passing().is_some(), "{refused:?}");
     assert!(refused.to_string().starts_with("PD answers, and not all of the cluster does: "), "{refused}");
-    killed.into_iter().for_each(|store| engine.start_store(store).unwrap());
+    for store in killed {
+        engine.start_store(store).unwrap();
+    }
     let began = Instant::now();
     while let Err(refused) = try_open(&url) {
         assert!(refused.passing().is_some(), "{refused:?}");
