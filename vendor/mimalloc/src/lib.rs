@@ -51,6 +51,29 @@ fn is_word_aligned(layout: &Layout) -> bool {
     layout.align() <= core::mem::align_of::<usize>()
 }
 
+/// Turns transparent huge pages off before mimalloc's own constructor writes to its first ones. The program may
+/// turn them on again.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod small_start {
+    use core::ffi::{c_int, c_ulong};
+
+    const PR_SET_THP_DISABLE: c_int = 41;
+
+    extern "C" {
+        fn prctl(option: c_int, ...) -> c_int;
+    }
+
+    extern "C" fn avoid_huge_pages() {
+        // Where the kernel does not know the option, huge pages stay as they are.
+        unsafe { prctl(PR_SET_THP_DISABLE, 1 as c_ulong, 0 as c_ulong, 0 as c_ulong, 0 as c_ulong) };
+    }
+
+    // What is listed here runs before all constructors of the program and its libraries.
+    #[used]
+    #[link_section = ".preinit_array"]
+    static FIRST: extern "C" fn() = avoid_huge_pages;
+}
+
 unsafe impl GlobalAlloc for MiMalloc {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
