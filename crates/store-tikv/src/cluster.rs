@@ -1,6 +1,7 @@
 //! Calls to PD and to the nodes that TiKV's client does not offer: they are rare, so each one asks PD for the
-//! way anew.
+//! region anew. Connections are kept until a call over them fails.
 
+use std::collections::HashMap;
 use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::time::Duration;
@@ -65,11 +66,18 @@ pub(crate) struct Cluster {
     pds: Vec<String>,
     tls: Option<Tls>,
     leader: Mutex<Option<Leader>>,
+    /// Connections to stores, by the store's id.
+    ways: Mutex<HashMap<u64, Channel>>,
 }
 
 impl Cluster {
     pub(crate) fn of(options: &TikvOptions) -> Self {
-        Self { pds: options.pds.clone(), tls: options.tls.clone(), leader: Mutex::new(None) }
+        Self {
+            pds: options.pds.clone(),
+            tls: options.tls.clone(),
+            leader: Mutex::default(),
+            ways: Mutex::default(),
+        }
     }
 
     fn known_leader(&self) -> Option<Leader> {
@@ -173,14 +181,19 @@ impl Cluster {
         key: &[u8],
         question: Q,
     ) -> Result<Q::Answer, CallError> {
+        self.ask_region_of(&[key.to_vec()], |_keys| question.clone()).await.map(|(answer, _count)| answer)
+    }
+
+    /// Asks the leader of the region that holds the first key, about it and the keys after it in the region,
+    /// and says how many these are. The keys are in order. Only for questions that can be put twice.
+    pub(crate) async fn ask_region_of<Q: RegionCall>(
+        &self,
+        keys: &[Vec<u8>],
+        question: impl Fn(&[Vec<u8>]) -> Q,
+    ) -> Result<(Q::Answer, usize), CallError> {
         let ends = Instant::now() + ASK_MAX;
         loop {
-            let answered = self.ask_region_once(key, question.clone()).await.and_then(|answer| {
-                match Q::region_error(&answer) {
-                    None => Ok(answer),
-                    Some(error) => Err(CallError::Failed(error.message.clone())),
-                }
-            });
+            let answered = self.ask_region_once(keys, &question).await;
             if answered.is_ok() || Instant::now() >= ends {
                 return answered;
             }
@@ -190,18 +203,43 @@ impl Cluster {
 
     async fn ask_region_once<Q: RegionCall>(
         &self,
-        key: &[u8],
-        mut question: Q,
-    ) -> Result<Q::Answer, CallError> {
-        let RegionFound { region, leader, .. } =
-            self.ask_pd(GetRegion { header: None, key: in_region_order(key) }).await?;
+        keys: &[Vec<u8>],
+        question: impl Fn(&[Vec<u8>]) -> Q,
+    ) -> Result<(Q::Answer, usize), CallError> {
+        let first = keys.first().map(|key| in_region_order(key)).unwrap_or_default();
+        let RegionFound { region, leader, .. } = self.ask_pd(GetRegion { header: None, key: first }).await?;
         let (Some(region), Some(peer)) = (region, leader) else {
             return Err(CallError::Failed("the region has no leader".to_owned()));
         };
-        let store = self.ask_pd(GetStore { header: None, store_id: peer.store_id }).await?.store;
-        let address = store.unwrap_or_default().address;
+        let is_within = |key: &&Vec<u8>| region.end.is_empty() || in_region_order(key) < region.end;
+        let count = keys.iter().take_while(is_within).count().max(1);
+        let mut question = question(keys.get(..count).unwrap_or(keys));
+        let store = peer.store_id;
         question.set_context(Context { region: region.id, epoch: region.epoch, peer: Some(peer) });
-        send(connect(self.tls.as_ref(), &address).await?, question).await
+        let answered =
+            send(self.way_to(store).await?, question).await.and_then(|answer| {
+                match Q::region_error(&answer) {
+                    None => Ok((answer, count)),
+                    Some(error) => Err(CallError::Failed(error.message.clone())),
+                }
+            });
+        if answered.is_err() {
+            // The store may be at another address now.
+            self.ways.lock().unwrap_or_else(PoisonError::into_inner).remove(&store);
+        }
+        answered
+    }
+
+    /// The connection to a store.
+    async fn way_to(&self, store: u64) -> Result<Channel, CallError> {
+        let known = self.ways.lock().unwrap_or_else(PoisonError::into_inner).get(&store).cloned();
+        if let Some(way) = known {
+            return Ok(way);
+        }
+        let node = self.ask_pd(GetStore { header: None, store_id: store }).await?.store;
+        let way = connect(self.tls.as_ref(), &node.unwrap_or_default().address).await?;
+        self.ways.lock().unwrap_or_else(PoisonError::into_inner).insert(store, way.clone());
+        Ok(way)
     }
 }
 
@@ -251,9 +289,11 @@ async fn send<Q: Call>(channel: Channel, question: Q) -> Result<Q::Answer, CallE
     tokio::time::timeout(CALL_WAIT, asking).await.map_err(late)?
 }
 
+/// Bytes of a key between two counts, as regions are bounded.
+const GROUP: usize = 8;
+
 /// A key as regions are bounded: groups of eight bytes, and after each how many of them are the key's.
-fn in_region_order(key: &[u8]) -> Vec<u8> {
-    const GROUP: usize = 8;
+pub(crate) fn in_region_order(key: &[u8]) -> Vec<u8> {
     let mut ordered = Vec::with_capacity((key.len() / GROUP + 1) * (GROUP + 1));
     let mut rest = key;
     loop {
@@ -269,6 +309,19 @@ fn in_region_order(key: &[u8]) -> Vec<u8> {
     }
 }
 
+/// The key of a region's bound. What no key is encoded as ends at the first group that is not full.
+pub(crate) fn from_region_order(bound: &[u8]) -> Vec<u8> {
+    let mut key = Vec::with_capacity(bound.len());
+    for group in bound.chunks(GROUP + 1) {
+        let missing = group.get(GROUP).map_or(0, |count| usize::from(u8::MAX - count));
+        key.extend(group.iter().take(GROUP.saturating_sub(missing)));
+        if missing > 0 {
+            break;
+        }
+    }
+    key
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -281,5 +334,6 @@ mod tests {
         assert_eq!((full.len(), full.get(8), full.last()), (18, Some(&255), Some(&247)));
         let keys: [&[u8]; 7] = [b"", b"\0", b"a", b"a\0", b"abcdefgh", b"abcdefgh\0", b"b"];
         assert!(keys.map(in_region_order).is_sorted());
+        assert!(keys.iter().all(|key| from_region_order(&in_region_order(key)) == *key));
     }
 }

@@ -1,6 +1,6 @@
 //! Errors of TiKV's client as errors of the contract.
 
-use keywright_store::{CommitError, StoreError};
+use keywright_store::StoreError;
 use tikv_client::Error;
 
 /// The error of a read, or of anything before a commit is sent.
@@ -13,18 +13,15 @@ pub(crate) fn passes(error: &Error) -> bool {
     !matches!(error, Error::Unimplemented | Error::UnsupportedMode | Error::InvalidTransactionType)
 }
 
-/// The error of a commit.
+/// Whether a commit failed because of what others wrote or locked.
 ///
-/// TiKV says by an error of a key that the transaction cannot be committed any more. Everything else may have
-/// happened to the answer only.
-pub(crate) fn of_commit(error: &Error) -> CommitError {
+/// TiKV says by an error of a key that the transaction cannot be committed any more. Everything else, such as
+/// a region that is busy or cannot be reached, may have happened to the answer only.
+pub(crate) fn is_conflict(error: &Error) -> bool {
     match error {
-        Error::KeyError(_) | Error::ResolveLockError(_) | Error::TxnNotFound(_) => CommitError::Conflict,
-        Error::ExtractedErrors(errors) | Error::MultipleKeyErrors(errors) => {
-            let is_conflict = errors.iter().any(|error| of_commit(error) == CommitError::Conflict);
-            if is_conflict { CommitError::Conflict } else { CommitError::Unknown }
-        }
-        _ => CommitError::Unknown,
+        Error::KeyError(_) | Error::ResolveLockError(_) | Error::TxnNotFound(_) => true,
+        Error::ExtractedErrors(errors) | Error::MultipleKeyErrors(errors) => errors.iter().any(is_conflict),
+        _ => false,
     }
 }
 

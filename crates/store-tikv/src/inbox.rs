@@ -13,6 +13,7 @@ use tikv_client::TimestampExt as _;
 
 use crate::keys::{Keys, Origin, Span, after};
 use crate::link::{Link, Pair};
+use crate::regions::ReadFrom;
 
 /// Entries of one move, which writes two rows for each, and keys of one fetch. A commit with more is moved
 /// alone.
@@ -124,7 +125,7 @@ impl<'a> Mover<'a> {
         let transaction = self.link.begin().await?;
         let now = transaction.start_timestamp().version();
         let inbox = self.link.keys.inbox_of(self.id);
-        let mut rows = self.link.scan(now, inbox, self.fetch_entries, false).await?;
+        let mut rows = self.link.scan(now, inbox, self.fetch_entries, ReadFrom::Start).await?;
         let (Some(first), Some(last)) = (rows.first(), rows.last()) else {
             return Ok(Moved { at: now, all: true });
         };
@@ -133,7 +134,7 @@ impl<'a> Mover<'a> {
         if !ended && first == last {
             // More of this commit may follow.
             let commit = self.link.keys.inbox_of_commit(self.id, first);
-            rows = self.link.scan(now, commit, usize::MAX, false).await?;
+            rows = self.link.scan(now, commit, usize::MAX, ReadFrom::Start).await?;
         }
         let fetched = rows.len();
         let bytes = keep_piece(&mut rows, ended)?;

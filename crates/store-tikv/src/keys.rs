@@ -109,6 +109,11 @@ fn shard(id: LogId) -> BytesMut {
     bytes
 }
 
+/// Whether a key is before the end of a range; an empty end is after all keys.
+pub(crate) fn is_before(key: &[u8], end: &[u8]) -> bool {
+    end.is_empty() || key < end
+}
+
 /// The smallest key after this one.
 pub(crate) fn after(mut key: Vec<u8>) -> Vec<u8> {
     key.push(0);

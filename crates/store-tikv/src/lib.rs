@@ -7,8 +7,8 @@
 //!
 //! It does not know tables, items or DynamoDB.
 //!
-//! Layers: options, fault, keys, protocol < cluster < locks < outcome < link < versions < layout, inbox
-//! < logs < view < transaction < store
+//! Layers: options, fault, keys, protocol < cluster < locks, regions < outcome < link < versions < layout,
+//! inbox < logs < view < transaction < store
 
 mod cluster;
 mod fault;
@@ -21,6 +21,7 @@ mod logs;
 mod options;
 mod outcome;
 mod protocol;
+mod regions;
 mod store;
 mod transaction;
 mod versions;

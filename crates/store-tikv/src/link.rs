@@ -20,11 +20,12 @@ use tokio::time::Instant;
 
 use crate::cluster::{CallError, Cluster};
 use crate::fault;
-use crate::keys::{Keys, Span};
+use crate::keys::{self, Keys, Span};
 use crate::locks::{self, Left};
 use crate::options::TikvOptions;
 use crate::outcome;
 use crate::protocol::PdCall;
+use crate::regions::{Part, ReadFrom, Regions};
 
 /// How long one request of the client waits for its answer.
 const REQUEST_WAIT: Duration = Duration::from_secs(4);
@@ -65,6 +66,15 @@ struct Connection {
     client: RwLock<TransactionClient>,
     renewed: Mutex<Instant>,
     cluster: Cluster,
+    regions: Regions,
+}
+
+/// What the client says of a commit.
+enum Ended {
+    Committed(u64),
+    Conflict,
+    /// It may have happened or not.
+    Unknown(StoreError),
 }
 
 /// A key as it is in TiKV, and its value.
@@ -84,7 +94,7 @@ impl Connection {
         let cluster = Cluster::of(options);
         let client = RwLock::new(connect(options, &cluster).await?);
         let renewed = Mutex::new(Instant::now());
-        Ok(Self { options: options.clone(), client, renewed, cluster })
+        Ok(Self { options: options.clone(), client, renewed, cluster, regions: Regions::default() })
     }
 
     fn client(&self) -> TransactionClient {
@@ -276,31 +286,82 @@ impl Link {
         .await
     }
 
-    /// The first pairs of a range, or the last ones, from the greatest key on.
+    /// The part of a range that lies in its first region, or the last one.
+    async fn part(&self, span: Span, from: ReadFrom) -> Result<Part, StoreError> {
+        if let Some(part) = self.connection.regions.known_part(&span, from) {
+            return Ok(part);
+        }
+        self.count(1);
+        let connection = Arc::clone(&self.connection);
+        let asked = self
+            .runtime
+            .spawn(async move { connection.regions.part(&connection.cluster, &span, from).await });
+        asked
+            .await
+            .unwrap_or_else(|_ended| Err(CallError::Failed("the server is shutting down".to_owned())))
+            .map_err(|error| StoreError::Io(format!("TiKV: {}", error.text())))
+    }
+
+    /// The first pairs of a range, or the last ones, from the greatest key on. Asks one region after the
+    /// other, until there are as many as wanted.
     pub(crate) async fn scan(
         &self,
         at: u64,
         range: Span,
         rows_max: usize,
-        backward: bool,
+        from: ReadFrom,
+    ) -> Result<Vec<Pair>, StoreError> {
+        let (mut rows, mut rest) = (Vec::new(), Some(range));
+        while let Some(range) = rest
+            && rows.len() < rows_max
+        {
+            let (part, next) = self.part(range, from).await?;
+            rows.extend(self.scan_part(at, part, rows_max - rows.len(), from).await?);
+            rest = next;
+        }
+        Ok(rows)
+    }
+
+    async fn scan_part(
+        &self,
+        at: u64,
+        range: Span,
+        rows_max: usize,
+        from: ReadFrom,
     ) -> Result<Vec<Pair>, StoreError> {
         let limit = u32::try_from(rows_max).unwrap_or(u32::MAX);
         self.ask(Meets::Span(range.clone()), move |client| {
             let range = BoundRange::from(range.clone());
             async move {
                 let mut view = view(&client, at);
-                if backward {
-                    Ok(view.scan_reverse(range, limit).await?.filter_map(pair).collect())
-                } else {
-                    Ok(view.scan(range, limit).await?.filter_map(pair).collect())
+                match from {
+                    ReadFrom::Start => Ok(view.scan(range, limit).await?.filter_map(pair).collect()),
+                    ReadFrom::End => Ok(view.scan_reverse(range, limit).await?.filter_map(pair).collect()),
                 }
             }
         })
         .await
     }
 
-    /// The first keys of a range.
+    /// The first keys of a range. Asks one region after the other, like `scan`.
     pub(crate) async fn scan_keys(
+        &self,
+        at: u64,
+        range: Span,
+        rows_max: usize,
+    ) -> Result<Vec<Vec<u8>>, StoreError> {
+        let (mut keys, mut rest) = (Vec::new(), Some(range));
+        while let Some(range) = rest
+            && keys.len() < rows_max
+        {
+            let (part, next) = self.part(range, ReadFrom::Start).await?;
+            keys.extend(self.scan_keys_of_part(at, part, rows_max - keys.len()).await?);
+            rest = next;
+        }
+        Ok(keys)
+    }
+
+    async fn scan_keys_of_part(
         &self,
         at: u64,
         range: Span,
@@ -314,18 +375,25 @@ impl Link {
         .await
     }
 
-    /// Removes every row of a range, in as many commits as it takes.
+    /// Removes every row of a range, in as many commits as it takes: on and on through the range, until it
+    /// holds nothing from its beginning to its end.
     pub(crate) async fn clear(&self, range: Span) -> Result<(), StoreError> {
+        let mut rest = range.clone();
         loop {
             let transaction = self.begin().await?;
             let at = transaction.start_timestamp().version();
-            let rows = self.scan_keys(at, range.clone(), PIECE_ROWS).await?;
-            if rows.is_empty() {
-                return Ok(());
-            }
+            let rows = self.scan_keys(at, rest.clone(), PIECE_ROWS).await?;
+            let Some(last) = rows.last().cloned() else {
+                if rest == range {
+                    return Ok(());
+                }
+                rest = range.clone();
+                continue;
+            };
             let removals = rows.into_iter().map(|key| (key, None)).collect();
             match self.commit(transaction, removals, Vec::new()).await {
-                Ok(_) | Err(CommitError::Conflict | CommitError::Unknown) => {}
+                Ok(_) => rest.0 = keys::after(last),
+                Err(CommitError::Conflict | CommitError::Unknown) => {}
                 Err(CommitError::Failed(error)) => return Err(error),
                 Err(CommitError::TooLarge) => return Err(StoreError::Closed),
             }
@@ -356,19 +424,22 @@ impl Link {
                 transaction.commit().await
             };
             let (ended, met_lock) = match tokio::time::timeout(ANSWER_WAIT, committing).await {
-                Ok(Ok(version)) => (Ok(CommitVersion(version.unwrap_or(start.clone()).version())), false),
-                Ok(Err(error)) => (Err(fault::of_commit(&error)), fault::is_lock(&error)),
-                Err(_late) => (Err(CommitError::Unknown), false),
+                Ok(Ok(version)) => (Ended::Committed(version.unwrap_or(start.clone()).version()), false),
+                Ok(Err(error)) if fault::is_conflict(&error) => (Ended::Conflict, fault::is_lock(&error)),
+                Ok(Err(error)) => (Ended::Unknown(fault::of_read(&error)), fault::is_lock(&error)),
+                Err(_late) => (Ended::Unknown(StoreError::Io(silence())), false),
             };
             let ended = match (ended, keys.first()) {
+                (Ended::Committed(version), _) => Ok(CommitVersion(version)),
+                (Ended::Conflict, _) => Err(CommitError::Conflict),
                 // The client takes the first key as the primary, where the outcome stands.
-                (Err(CommitError::Unknown), Some(primary)) => {
+                (Ended::Unknown(reason), Some(primary)) => {
                     connection.renew().await;
-                    outcome::of(&connection.cluster, primary, start.version()).await
+                    outcome::of(&connection.cluster, primary, start.version(), reason).await
                 }
-                (ended, _) => ended,
+                (Ended::Unknown(_), None) => Err(CommitError::Unknown),
             };
-            if ended == Err(CommitError::Conflict) {
+            if matches!(ended, Err(CommitError::Conflict | CommitError::Failed(_))) {
                 // The locks that were written would keep others waiting. What is not removed expires.
                 tokio::spawn(async move { tokio::time::timeout(ANSWER_WAIT, transaction.rollback()).await });
             }

@@ -8,7 +8,7 @@
 //! A client that dies after its commit leaves locks of which the primary says at once how they end. TiKV's
 //! client waits for their time to live all the same, which is up to 20 s after a large commit.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use tikv_client::{BoundRange, Error, ProtoLockInfo, Timestamp, TimestampExt as _, TransactionClient};
@@ -16,11 +16,13 @@ use tikv_client::{BoundRange, Error, ProtoLockInfo, Timestamp, TimestampExt as _
 use tokio::time::Instant;
 
 use crate::cluster::{CallError, Cluster};
-use crate::keys::{self, Span};
+use crate::keys::{self, Span, is_before};
 use crate::protocol::{CheckSecondaries, CheckTransaction, KeyError, Lock, ResolveLock};
 
 /// Locks of one page.
-const PAGE: u32 = 1_000;
+const PAGE: usize = 1_000;
+/// Keys of one call that resolves locks.
+const RESOLVED_MAX: usize = 250;
 /// How long one sweep goes on to the next page.
 const SWEEP_MAX: Duration = Duration::from_secs(20);
 /// Bits of a timestamp that are not milliseconds.
@@ -80,20 +82,26 @@ pub(crate) async fn sweep(
 ) -> Result<Left, CallError> {
     let now = current(client).await?;
     let until = until.unwrap_or(now);
-    let (mut left, mut running) = (Left::default(), BTreeSet::new());
+    let (mut left, mut settling) = (Left::default(), Settling::at(cluster, now));
     let (mut from, to) = span;
     let ends = Instant::now() + SWEEP_MAX;
     while Instant::now() < ends {
-        let page = page(client, &(from.clone(), to.clone()), until).await?;
-        let is_last = page.len() < usize::try_from(PAGE).unwrap_or(usize::MAX);
+        let mut page = page(client, &(from.clone(), to.clone()), until).await?;
+        let is_last = page.len() < PAGE;
+        // The limit is one of each region. Only up to its own limit a page has all locks of all regions.
+        page.truncate(PAGE);
         let last = page.last().map(|lock| lock.key.clone());
         // Not every server begins a page where it is asked to.
         for lock in page.iter().filter(|lock| lock.key >= from && is_before(&lock.key, &to)) {
-            if !running.contains(&lock.start) && settle(cluster, lock, now).await? == Fate::Running {
-                running.insert(lock.start);
+            if Instant::now() >= ends {
+                settling.resolve().await?;
+                return Ok(left);
+            }
+            if settling.settle(lock).await? == Fate::Running {
                 left.oldest = Some(left.oldest.unwrap_or(u64::MAX).min(lock.start));
             }
         }
+        settling.resolve().await?;
         match last.map(keys::after) {
             Some(next) if !is_last && next > from => from = next,
             _ => {
@@ -103,11 +111,6 @@ pub(crate) async fn sweep(
         }
     }
     Ok(left)
-}
-
-/// Whether a key is before the end of a range; an empty end is after all keys.
-fn is_before(key: &[u8], end: &[u8]) -> bool {
-    end.is_empty() || key < end
 }
 
 /// Resolves the expired locks on these keys, which are in order, and returns the starts of transactions that
@@ -120,14 +123,13 @@ pub(crate) async fn release(
     let mut running = BTreeSet::new();
     let (Some(first), Some(last)) = (keys.first(), keys.last()) else { return Ok(running) };
     let now = current(client).await?;
+    let mut settling = Settling::at(cluster, now);
     for lock in page(client, &(first.clone(), keys::after(last.clone())), now).await? {
-        if running.contains(&lock.start) || keys.binary_search(&lock.key).is_err() {
-            continue;
-        }
-        if settle(cluster, &lock, now).await? == Fate::Running {
+        if keys.binary_search(&lock.key).is_ok() && settling.settle(&lock).await? == Fate::Running {
             running.insert(lock.start);
         }
     }
+    settling.resolve().await?;
     Ok(running)
 }
 
@@ -146,14 +148,56 @@ async fn page(client: &TransactionClient, span: &Span, until: u64) -> Result<Vec
         BoundRange::from((span.0.clone(), span.1.clone()))
     };
     let until = Timestamp::from_version(until);
-    let locks = client.scan_locks(&until, range, PAGE).await.map_err(|error| failed(&error))?;
+    let limit = u32::try_from(PAGE).unwrap_or(u32::MAX);
+    let locks = client.scan_locks(&until, range, limit).await.map_err(|error| failed(&error))?;
     let mut locks: Vec<Lock> = locks.into_iter().map(Lock::from).collect();
     locks.sort_unstable_by(|one, other| one.key.cmp(&other.key));
     Ok(locks)
 }
 
-/// Ends a lock if its transaction has ended, or if both have expired.
-async fn settle(cluster: &Cluster, lock: &Lock, now: u64) -> Result<Fate, CallError> {
+/// Locks of one look, and how their transactions ended: each transaction is asked for once, and the locks
+/// of a region are resolved together.
+struct Settling<'a> {
+    cluster: &'a Cluster,
+    now: u64,
+    fates: BTreeMap<u64, Fate>,
+    /// Locks to resolve, by the start of their transaction.
+    ended: BTreeMap<u64, Vec<Vec<u8>>>,
+}
+
+impl<'a> Settling<'a> {
+    fn at(cluster: &'a Cluster, now: u64) -> Self {
+        Self { cluster, now, fates: BTreeMap::new(), ended: BTreeMap::new() }
+    }
+
+    /// How the transaction of a lock ended. `resolve` ends the lock then.
+    async fn settle(&mut self, lock: &Lock) -> Result<Fate, CallError> {
+        let fate = match self.fates.get(&lock.start) {
+            Some(fate) => *fate,
+            None => {
+                let fate = find(self.cluster, lock, self.now).await?;
+                self.fates.insert(lock.start, fate);
+                fate
+            }
+        };
+        if fate != Fate::Running {
+            self.ended.entry(lock.start).or_default().push(lock.key.clone());
+        }
+        Ok(fate)
+    }
+
+    /// Ends the locks of transactions that have ended.
+    async fn resolve(&mut self) -> Result<(), CallError> {
+        for (start, keys) in std::mem::take(&mut self.ended) {
+            let fate = self.fates.get(&start).copied().unwrap_or(Fate::Running);
+            resolve(self.cluster, keys, start, fate).await?;
+        }
+        Ok(())
+    }
+}
+
+/// How the transaction of a lock ended. If both have expired, it ends now.
+async fn find(cluster: &Cluster, lock: &Lock, now: u64) -> Result<Fate, CallError> {
     let question = CheckTransaction {
         context: None,
         primary: lock.primary.clone(),
@@ -163,16 +207,14 @@ async fn settle(cluster: &Cluster, lock: &Lock, now: u64) -> Result<Fate, CallEr
         rollback_if_not_exist: has_expired(lock, now),
         force_sync_commit: false,
     };
-    let fate = match check(cluster, question.clone()).await? {
+    Ok(match check(cluster, question.clone()).await? {
         Checked::Ended(fate) => fate,
         Checked::Missing => Fate::Running,
         Checked::Locked(primary) if !primary.is_async_commit || !has_expired(&primary, now) => Fate::Running,
         Checked::Locked(primary) => match by_secondaries(cluster, &primary, lock.start).await? {
             Some(fate) => {
-                let others = primary.secondaries.iter().chain(std::iter::once(&lock.primary));
-                for key in others {
-                    resolve(cluster, key, lock.start, fate).await?;
-                }
+                let others = primary.secondaries.into_iter().chain(std::iter::once(lock.primary.clone()));
+                resolve(cluster, others.collect(), lock.start, fate).await?;
                 fate
             }
             // It fell back to an ordinary commit, which its primary decides.
@@ -181,9 +223,7 @@ async fn settle(cluster: &Cluster, lock: &Lock, now: u64) -> Result<Fate, CallEr
                 Checked::Locked(_) | Checked::Missing => Fate::Running,
             },
         },
-    };
-    resolve(cluster, &lock.key, lock.start, fate).await?;
-    Ok(fate)
+    })
 }
 
 /// An asynchronous commit has succeeded if all its locks are written; one that is missing cannot come any
@@ -249,17 +289,25 @@ pub(crate) async fn end(cluster: &Cluster, primary: Vec<u8>, start: u64) -> Resu
     })
 }
 
-async fn resolve(cluster: &Cluster, key: &[u8], start: u64, fate: Fate) -> Result<(), CallError> {
+/// Resolves locks of one transaction, with one call for those of a region.
+async fn resolve(cluster: &Cluster, mut keys: Vec<Vec<u8>>, start: u64, fate: Fate) -> Result<(), CallError> {
     let commit = match fate {
         Fate::Committed(version) => version,
         Fate::RolledBack => 0,
         Fate::Running => return Ok(()),
     };
-    let question = ResolveLock { context: None, start, commit, keys: vec![key.to_vec()] };
-    match cluster.ask_region(key, question).await?.error {
-        Some(error) => Err(refused(&error)),
-        None => Ok(()),
+    keys.sort_unstable();
+    let mut rest = keys.as_slice();
+    while !rest.is_empty() {
+        let piece = rest.get(..RESOLVED_MAX).unwrap_or(rest);
+        let asking = |keys: &[Vec<u8>]| ResolveLock { context: None, start, commit, keys: keys.to_vec() };
+        let (resolved, count) = cluster.ask_region_of(piece, asking).await?;
+        if let Some(error) = &resolved.error {
+            return Err(refused(error));
+        }
+        rest = rest.get(count..).unwrap_or_default();
     }
+    Ok(())
 }
 
 fn refused(error: &KeyError) -> CallError {

@@ -14,6 +14,7 @@ use tokio::time::Instant;
 
 use crate::inbox::{Mover, Seen, read_row};
 use crate::link::Link;
+use crate::regions::ReadFrom;
 
 /// Entries of a page's first fetch, and of any.
 const FETCH_FIRST: usize = 32;
@@ -71,7 +72,7 @@ impl Page {
             let last = self.entries.last().map(|entry| entry.position).or(self.read.after);
             let range = link.keys.log_between(self.read.id, last, LogPosition::LAST);
             let wanted = self.wanted();
-            let rows = link.scan(at, range, wanted, false).await?;
+            let rows = link.scan(at, range, wanted, ReadFrom::Start).await?;
             let ended = rows.len() < wanted;
             for (key, value) in rows {
                 let (origin, entry) = read_row(&key, value)?;

@@ -10,13 +10,15 @@ const PREFIX_BYTES_MAX: usize = 64;
 const RETENTION: Duration = Duration::from_mins(10);
 
 /// The address and settings of a store.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct TikvOptions {
     /// `HOST:PORT` of each PD.
     pub(crate) pds: Vec<String>,
     pub(crate) prefix: String,
     pub(crate) tls: Option<Tls>,
     pub(crate) retention: Duration,
+    /// This machine's clock, in milliseconds since 1970: the store is not opened if it is far from PD's.
+    pub now_ms: Option<fn() -> u64>,
 }
 
 /// The files with which TiKV and this client know each other.
@@ -78,7 +80,7 @@ impl TikvOptions {
             (Some(ca), Some(certificate), Some(key)) => Some(Tls { ca, certificate, key }),
             _ => return Err(wrong("ca, cert and key go together")),
         };
-        Ok(Self { pds, prefix: prefix.to_owned(), tls, retention: RETENTION })
+        Ok(Self { pds, prefix: prefix.to_owned(), tls, retention: RETENTION, now_ms: None })
     }
 
     /// Keeps old versions of rows for another time than ten minutes. Views and transactions live half as

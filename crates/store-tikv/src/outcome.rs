@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use keywright_store::{CommitError, CommitVersion};
+use keywright_store::{CommitError, CommitVersion, StoreError};
 use tokio::time::Instant;
 
 use crate::cluster::Cluster;
@@ -13,13 +13,19 @@ use crate::locks::{self, Fate};
 const WAIT: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// `Conflict` if nothing was written and nothing will be; `Unknown` if TiKV does not say it in time.
-pub(crate) async fn of(cluster: &Cluster, primary: &[u8], start: u64) -> Result<CommitVersion, CommitError> {
+/// How a commit ended that failed for this reason: `Failed` with it if nothing was written and nothing will
+/// be, `Unknown` if TiKV does not say it in time.
+pub(crate) async fn of(
+    cluster: &Cluster,
+    primary: &[u8],
+    start: u64,
+    reason: StoreError,
+) -> Result<CommitVersion, CommitError> {
     let deadline = Instant::now() + WAIT;
     loop {
         match tokio::time::timeout_at(deadline, locks::end(cluster, primary.to_vec(), start)).await {
             Ok(Ok(Fate::Committed(version))) => return Ok(CommitVersion(version)),
-            Ok(Ok(Fate::RolledBack)) => return Err(CommitError::Conflict),
+            Ok(Ok(Fate::RolledBack)) => return Err(CommitError::Failed(reason)),
             Ok(Ok(Fate::Running) | Err(_)) => {}
             Err(_late) => return Err(CommitError::Unknown),
         }

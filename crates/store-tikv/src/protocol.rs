@@ -134,6 +134,10 @@ pub(crate) struct RegionFound {
 pub(crate) struct Region {
     #[prost(uint64, tag = "1")]
     pub(crate) id: u64,
+    #[prost(bytes = "vec", tag = "2")]
+    pub(crate) start: Vec<u8>,
+    #[prost(bytes = "vec", tag = "3")]
+    pub(crate) end: Vec<u8>,
     #[prost(message, optional, tag = "4")]
     pub(crate) epoch: Option<Epoch>,
 }

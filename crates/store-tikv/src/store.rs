@@ -7,7 +7,6 @@ use keywright_store::{
     Capabilities, Direction, KeyRange, LogId, LogPosition, Scan, ScanPage, Snapshot as _, Store, StoreError,
 };
 use tokio::runtime::Handle;
-use tokio::sync::Mutex;
 
 use crate::cluster::Cluster;
 use crate::layout::{self, OpenError};
@@ -15,7 +14,7 @@ use crate::link::Link;
 use crate::logs;
 use crate::options::TikvOptions;
 use crate::transaction::{CAPABILITIES, TikvTransaction};
-use crate::versions;
+use crate::versions::{self, Upkeep};
 use crate::view::TikvView;
 
 /// Rows of which a size is estimated.
@@ -26,7 +25,7 @@ const SAMPLE_ROWS: usize = 1_000;
 pub struct TikvStore {
     link: Arc<Link>,
     options: Arc<TikvOptions>,
-    upkeep: Arc<Mutex<Option<versions::Round>>>,
+    upkeep: Arc<Upkeep>,
 }
 
 impl TikvStore {
@@ -45,6 +44,7 @@ impl TikvStore {
 
     async fn open_once(options: TikvOptions, runtime: Handle) -> Result<Self, OpenError> {
         let link = Link::open(&options, runtime).await.map_err(OpenError::Unreachable)?;
+        layout::check_clock(&link, options.now_ms).await?;
         layout::claim_versions(&link, &options.prefix).await?;
         layout::prepare(&link, &options.prefix).await?;
         Ok(Self { link: Arc::new(link), options: Arc::new(options), upkeep: Arc::default() })
@@ -53,6 +53,11 @@ impl TikvStore {
     /// Questions that were sent to PD and TiKV and waited for; those that the client repeats count once.
     pub fn round_trips(&self) -> u64 {
         self.link.round_trips()
+    }
+
+    /// How long ago the time was before which TiKV removes old versions, if this store has moved it.
+    pub fn versions_kept(&self) -> Option<Duration> {
+        self.upkeep.safe_point_age()
     }
 
     /// The address and settings with which it was opened.

@@ -13,6 +13,7 @@ use tokio::time::Instant;
 use crate::keys;
 use crate::link::Link;
 use crate::logs;
+use crate::regions::ReadFrom;
 
 /// Rows of the first fetch of a scan: most scans end within them.
 const FETCH_ROWS_FIRST: usize = 32;
@@ -80,21 +81,23 @@ impl Snapshot for TikvView {
             return Ok(page);
         }
         let rows_max = scan.rows_max.max(1);
-        let backward = scan.direction == Direction::Backward;
+        let read_from = match scan.direction {
+            Direction::Forward => ReadFrom::Start,
+            Direction::Backward => ReadFrom::End,
+        };
         let (mut from, mut to) = self.link.keys.rows(&scan.range);
         let mut bytes = 0_usize;
         let mut fetch_rows = FETCH_ROWS_FIRST;
         loop {
             // One row more than the page may hold says whether there are more.
             let wanted = rows_max.saturating_sub(page.entries.len()).saturating_add(1).min(fetch_rows);
-            let rows = self.link.scan(self.at, (from.clone(), to.clone()), wanted, backward).await?;
+            let rows = self.link.scan(self.at, (from.clone(), to.clone()), wanted, read_from).await?;
             let rows = self.in_time(rows)?;
             let ended = rows.len() < wanted;
             if let Some((last, _)) = rows.last() {
-                if backward {
-                    to.clone_from(last);
-                } else {
-                    from = keys::after(last.clone());
+                match read_from {
+                    ReadFrom::Start => from = keys::after(last.clone()),
+                    ReadFrom::End => to.clone_from(last),
                 }
             }
             for (key, value) in rows {

@@ -417,7 +417,9 @@ pub(crate) struct Tikv {
 #[cfg(feature = "tikv")]
 impl Tikv {
     pub(crate) fn new(url: &str) -> Result<Self, Failure> {
-        let options = TikvOptions::parse(url).map_err(|error| Failure::new(format!("--store: {error}")))?;
+        let mut options =
+            TikvOptions::parse(url).map_err(|error| Failure::new(format!("--store: {error}")))?;
+        options.now_ms = Some(|| crate::process::environment::now().0);
         Ok(Self { options, url: url.to_owned() })
     }
 

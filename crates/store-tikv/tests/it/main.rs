@@ -26,5 +26,6 @@ mod options;
 mod protocol;
 mod raw;
 mod refusals;
+mod regions;
 mod versions;
 mod wires;

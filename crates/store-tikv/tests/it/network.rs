@@ -72,7 +72,7 @@ fn the_outcome_of_a_commit_whose_answer_is_lost_is_found() {
             let is_new = found.as_deref() == Some(round.to_string().as_bytes());
             match committing {
                 Ok(_) => assert!(is_new, "round {round}: it is said to be there"),
-                Err(CommitError::Conflict) => assert!(!is_new, "round {round}: it is said not to be there"),
+                Err(CommitError::Failed(_)) => assert!(!is_new, "round {round}: it is said not to be there"),
                 Err(error) => panic!("round {round}: the outcome is not found: {error:?}"),
             }
         }
@@ -95,6 +95,30 @@ fn a_store_that_is_cut_off_fails_in_time_and_goes_on() {
         assert_eq!(get_at_last(&store, "a").await, Some(Bytes::from("before")));
         put_at_last(&store, "a", "after").await;
         assert_eq!(get_at_last(&store, "a").await, Some(Bytes::from("after")));
+    });
+}
+
+/// A conflict would be tried again at once, and each try takes as long.
+#[test]
+fn a_commit_that_met_silence_and_wrote_nothing_is_no_conflict() {
+    let Ok(engine) = engine() else { return };
+    let wires = block_on(RUNTIME.spawn(Wires::to(engine, None))).unwrap();
+    let store = try_open(&format!("tikv://{}/silence", wires.pd)).unwrap();
+    block_on(async {
+        put_at_last(&store, "a", "before").await;
+        let mut transaction = store.begin().await.unwrap();
+        transaction.put(Bytes::from("a"), Bytes::from("lost"));
+        wires.cut();
+        let ended = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                // The commit is given up, and its outcome is not.
+                std::thread::sleep(Duration::from_secs(12));
+                wires.restore();
+            });
+            block_on(transaction.commit())
+        });
+        assert!(matches!(ended, Err(CommitError::Failed(StoreError::Io(_)))), "{ended:?}");
+        assert_eq!(get_at_last(&store, "a").await, Some(Bytes::from("before")));
     });
 }
 

@@ -1,12 +1,14 @@
 //! Locks as dead or slow clients of the protocol leave them.
 
+use std::time::{Duration, Instant};
+
 use prost::Message;
 use tikv_client::TimestampExt as _;
 
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, in_region_order};
 use crate::options::TikvOptions;
 use crate::protocol::{
-    AnswerHeader, Call, Context, Header, KeyError, PdCall, PdError, RegionCall, RegionError,
+    AnswerHeader, Call, Context, GetRegion, Header, KeyError, PdCall, PdError, RegionCall, RegionError,
     SetServiceSafePoint,
 };
 
@@ -66,6 +68,35 @@ pub struct Committed {
     region_error: Option<RegionError>,
     #[prost(message, optional, tag = "2")]
     error: Option<KeyError>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct SplitRegion {
+    #[prost(message, optional, tag = "1")]
+    context: Option<Context>,
+    #[prost(bytes = "vec", repeated, tag = "3")]
+    keys: Vec<Vec<u8>>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct RegionSplit {
+    #[prost(message, optional, tag = "1")]
+    region_error: Option<RegionError>,
+}
+
+impl Call for SplitRegion {
+    const PATH: &'static str = "/tikvpb.Tikv/SplitRegion";
+    type Answer = RegionSplit;
+}
+
+impl RegionCall for SplitRegion {
+    fn set_context(&mut self, context: Context) {
+        self.context = Some(context);
+    }
+
+    fn region_error(answer: &RegionSplit) -> Option<&RegionError> {
+        answer.region_error.as_ref()
+    }
 }
 
 impl Call for Prewrite {
@@ -133,6 +164,25 @@ impl Client {
         Transaction { client: self, start: self.now().await, primary: primary.to_vec() }
     }
 
+    /// Splits the region that holds these keys at each of them.
+    pub async fn split(&self, keys: Vec<Vec<u8>>) {
+        let question = SplitRegion { context: None, keys: keys.clone() };
+        self.cluster.ask_region(&keys[0], question).await.unwrap();
+        for key in keys {
+            let bound = in_region_order(&key);
+            let began = Instant::now();
+            loop {
+                let question = GetRegion { header: None, key: bound.clone() };
+                let found = self.cluster.ask_pd(question).await.unwrap();
+                if found.leader.is_some() && found.region.is_some_and(|region| region.start == bound) {
+                    break;
+                }
+                assert!(began.elapsed() < Duration::from_mins(1), "PD does not learn of the new region");
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        }
+    }
+
     /// The keys in a range that are locked.
     pub async fn locked(&self, from: &[u8], to: &[u8]) -> Vec<Vec<u8>> {
         let now = self.tikv.current_timestamp().await.unwrap();
@@ -165,6 +215,15 @@ impl Transaction<'_> {
     /// Locks a key, and says whether it could.
     pub async fn lock(&self, key: &[u8], value: &str, ttl_ms: u64) -> bool {
         self.send(self.of(key, value, ttl_ms), key).await
+    }
+
+    /// Locks keys of one region.
+    pub async fn lock_all(&self, keys: &[Vec<u8>], ttl_ms: u64) {
+        let one = self.of(&keys[0], "new", ttl_ms);
+        let value = one.mutations[0].value.clone();
+        let mutation = |key: &Vec<u8>| Mutation { op: 0, key: key.clone(), value: value.clone() };
+        let question = Prewrite { mutations: keys.iter().map(mutation).collect(), ..one };
+        assert!(self.send(question, &keys[0]).await);
     }
 
     /// Locks a key of an asynchronous commit.

@@ -60,3 +60,26 @@ fn a_prefix_that_begins_like_another_one_is_independent_of_it() {
     assert_eq!(block_on(short.get(b"a")).unwrap(), None);
     assert_eq!(block_on(long.get(b"a")).unwrap(), Some(Bytes::from("1")));
 }
+
+#[test]
+fn a_clock_that_is_far_from_that_of_pd_is_refused() {
+    let Some(url) = url_or_say("clock") else { return };
+    fn now_ms() -> u64 {
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+        u64::try_from(now.as_millis()).unwrap()
+    }
+    let ahead: fn() -> u64 = || now_ms() + 90_000;
+    let behind: fn() -> u64 = || now_ms() - 90_000;
+    let near: fn() -> u64 = || now_ms() - 30_000;
+    let open = |clock| {
+        let mut options = TikvOptions::parse(&url).unwrap();
+        options.now_ms = Some(clock);
+        block_on(TikvStore::open(options, RUNTIME.handle().clone()))
+    };
+    for clock in [ahead, behind] {
+        let Err(error) = open(clock) else { panic!("the clocks are 90 seconds apart") };
+        assert!(matches!(error, OpenError::Clock(85_000..=95_000)), "{error:?}");
+        assert!(error.to_string().contains("must agree on the time"), "{error}");
+    }
+    assert!(open(near).is_ok());
+}

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use keywright_store::kit::block_on;
 use keywright_store::{CommitError, Snapshot as _, Store as _, StoreError, Transaction as _};
-use keywright_store_tikv::{TikvOptions, TikvStore};
+use keywright_store_tikv::{OpenError, TikvOptions, TikvStore};
 
 use crate::engine::TikvEngine;
 use crate::kit::{RUNTIME, tend};
@@ -54,6 +54,10 @@ async fn follows(store: &TikvStore, raw: &Client) {
     assert!(point >= before, "it is where the retention begins: {point}, {before}, {now}");
     assert!((now >> 18) - (point >> 18) >= u64::try_from(RETENTION.as_millis()).unwrap());
     assert_eq!(store.get(b"a").await.unwrap(), Some(Bytes::from("1")));
+    let kept = store.versions_kept().unwrap();
+    assert!((RETENTION..RETENTION * 2).contains(&kept), "{kept:?}");
+    std::thread::sleep(RETENTION);
+    assert!(store.versions_kept().unwrap() >= kept + RETENTION, "nothing moves it");
 }
 
 async fn respects_a_running_transaction(store: &TikvStore, raw: &Client) {
@@ -105,6 +109,15 @@ async fn leaves_it_to_tidb(engine: &TikvEngine, store: &TikvStore, raw: &Client)
     // An installation in the same cluster opens, because this PD takes its safe point.
     let other = open(engine, "with-tidb", RETENTION);
     put(&other, "a", "1".to_owned()).await;
+    // TiDB removes versions that are needed here. What services said counts for a while.
+    std::thread::sleep(RETENTION * 2);
+    set_service_safe_point(&raw.cluster, "gc_worker", i64::MAX, raw.now().await).await;
+    let Err(StoreError::Io(reason)) = other.tend().await else { panic!("its versions are not kept") };
+    assert!(reason.contains("set tidb_gc_life_time to 2 s or more"), "{reason}");
+    let options = TikvOptions::parse(&engine.url("too-late")).unwrap().keeping(RETENTION);
+    let opened = TikvStore::open(options, RUNTIME.handle().clone()).await;
+    let Err(refused) = opened else { panic!("its versions would not be kept") };
+    assert_eq!(refused, OpenError::Lifetime(RETENTION));
 }
 
 /// Updates of one item, and how long a read takes, in turns. An hour at one update a second is the default;

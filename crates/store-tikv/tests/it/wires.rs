@@ -6,7 +6,7 @@
 #![allow(dead_code, unreachable_pub, reason = "each test program uses a part of this")]
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
@@ -27,6 +27,10 @@ struct Switch {
     open: watch::Sender<bool>,
     /// Whether answers of stores are lost from now on, with the connection.
     loses_answers: AtomicBool,
+    /// Bytes that stores answered.
+    answered: AtomicU64,
+    /// Connections that were made to stores.
+    connections: AtomicU64,
     /// What is replaced in PD's answers, and by what.
     addresses: Vec<(Vec<u8>, Vec<u8>)>,
     tls: Option<TlsAcceptor>,
@@ -49,11 +53,28 @@ impl Wires {
         let pd = String::from_utf8(addresses[0].1.clone()).unwrap();
         let tls = tls.map(|settings| TlsAcceptor::from(Arc::new(settings)));
         let open = watch::channel(true).0;
-        let switch = Arc::new(Switch { open, loses_answers: AtomicBool::new(false), addresses, tls });
+        let switch = Arc::new(Switch {
+            open,
+            loses_answers: AtomicBool::new(false),
+            answered: AtomicU64::new(0),
+            connections: AtomicU64::new(0),
+            addresses,
+            tls,
+        });
         for (place, (listener, target)) in listeners.into_iter().zip(targets).enumerate() {
             tokio::spawn(lead(listener, target, place == 0, Arc::clone(&switch)));
         }
         Self { pd, switch }
+    }
+
+    /// Bytes that stores answered so far.
+    pub fn answered_bytes(&self) -> u64 {
+        self.switch.answered.load(Ordering::Relaxed)
+    }
+
+    /// Connections to stores so far.
+    pub fn connections(&self) -> u64 {
+        self.switch.connections.load(Ordering::Relaxed)
     }
 
     /// From now on, what is sent waits; no connection is refused or closed.
@@ -75,6 +96,9 @@ impl Wires {
 async fn lead(listener: TcpListener, target: String, is_pd: bool, switch: Arc<Switch>) {
     while let Ok((client, _)) = listener.accept().await {
         let (switch, target) = (Arc::clone(&switch), target.clone());
+        if !is_pd {
+            switch.connections.fetch_add(1, Ordering::Relaxed);
+        }
         tokio::spawn(async move {
             let Ok(server) = TcpStream::connect(target).await else { return };
             match &switch.tls {
@@ -97,6 +121,8 @@ async fn forward_both<C: AsyncRead + AsyncWrite>(client: C, server: TcpStream, i
         () = forward(from_server, to_client, switch, |bytes| {
             if is_pd {
                 switch.addresses.iter().for_each(|(real, own)| replace(bytes, real, own));
+            } else {
+                switch.answered.fetch_add(bytes.len() as u64, Ordering::Relaxed);
             }
             is_pd || !switch.loses_answers.load(Ordering::Relaxed)
         }) => {}
