@@ -39,11 +39,12 @@ const PING_WAIT: Duration = Duration::from_secs(2);
 /// How long a server in doubt has to confirm a commit. Its synchronous standby may just be changing.
 const CONFIRM_WAIT: Duration = Duration::from_secs(8);
 /// The first statements of a connection. A statement or a forgotten transaction must not hold locks for ever.
+/// A wait for a lock ends before its statement, so that it is known as a conflict.
 /// Warnings are asked for: one of them says that a commit is on this server alone. Each statement is planned
 /// once, which costs more than its execution: always by the index of the key, because a plan is kept while
 /// its table grows.
 const SETTINGS: &str = "SET statement_timeout = '10s'; SET idle_in_transaction_session_timeout = '60s'; \
-                        SET lock_timeout = '10s'; SET synchronous_commit = on; SET jit = off; \
+                        SET lock_timeout = '8s'; SET synchronous_commit = on; SET jit = off; \
                         SET client_min_messages = warning; \
                         SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; \
                         SET enable_bitmapscan = off";
@@ -375,7 +376,11 @@ impl Pool {
 
     /// Has the server confirm a commit, unless somebody else does it meanwhile.
     async fn remove_doubts(&self, wire: &Wire) -> Result<(), StoreError> {
-        let _one = self.within(self.confirming.lock()).await?;
+        let waited = self.timed(WAIT, self.confirming.lock()).await;
+        let _one = waited.map_err(|_late| {
+            let wait = WAIT.as_secs();
+            StoreError::Io(format!("PostgreSQL did not confirm a commit for another request within {wait} s"))
+        })?;
         if self.is_in_doubt() {
             let began = Instant::now();
             if let Err(reason) = self.confirm(wire).await {

@@ -35,6 +35,8 @@ pub(crate) enum DialError {
     Foreign,
     /// Something accepts connections and says nothing.
     Mute,
+    /// Something accepts connections and closes them at once, as a proxy does that has no server behind it.
+    Closed,
     /// This program ends.
     Ended,
     Other(Error),
@@ -90,6 +92,11 @@ impl DialError {
                  does not answer",
                 names.join(", ")
             ),
+            Self::Closed => format!(
+                "something at {} accepts connections and closes them: a proxy without a server behind it, or not \
+                 PostgreSQL",
+                names.join(", ")
+            ),
             Self::Ended => "the program ends".to_owned(),
             Self::Tls(sentence) => format!("{at}: {sentence}"),
             Self::Other(error) => format!("{at}: {}", fault::said(error)),
@@ -101,14 +108,16 @@ impl DialError {
         match self {
             Self::Silence | Self::Ended => true,
             Self::Other(error) => error.as_db_error().is_none(),
-            Self::Tls(_) | Self::Unfit(_) | Self::NoPassword | Self::Foreign | Self::Mute => false,
+            Self::Tls(_) | Self::Unfit(_) | Self::NoPassword | Self::Foreign | Self::Mute | Self::Closed => {
+                false
+            }
         }
     }
 
     /// Whether the server will take part again by itself: it follows another one, starts or ends.
     pub(crate) fn may_pass(&self) -> bool {
         match self {
-            Self::Unfit(Unfit::Standby | Unfit::Superseded) => true,
+            Self::Unfit(Unfit::Standby | Unfit::Superseded) | Self::Closed => true,
             Self::Other(error) => error.code().is_some_and(fault::is_passing),
             _ => false,
         }

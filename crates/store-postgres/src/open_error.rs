@@ -56,7 +56,8 @@ impl std::fmt::Display for OpenError {
             Self::NoPrimary(text) => write!(
                 formatter,
                 "no server of the address takes writes now: {text}; a fail-over may be under way: start again \
-                 when it is over, with all servers in the address"
+                 when it is over, with the server that takes writes or all of them in the address, as in \
+                 postgres://USER@HOST1,HOST2/DATABASE"
             ),
             Self::PasswordMissing(text) => write!(formatter, "{text}: give one"),
             Self::PasswordWrong(text) => write!(formatter, "{text}: check the user and the password"),

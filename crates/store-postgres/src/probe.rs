@@ -36,6 +36,7 @@ pub(crate) async fn listener(server: &Config, port: u16) -> Option<DialError> {
                 let is_postgres = matches!(answer.get(..length)?, b"S" | b"N" | [b'E', ..]);
                 return (!is_postgres).then_some(DialError::Foreign);
             }
+            Ok(Ok(_) | Err(_)) if question == TLS_REQUEST => return Some(DialError::Closed),
             Ok(Ok(_) | Err(_)) => break,
             Err(_late) => {}
         }

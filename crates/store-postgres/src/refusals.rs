@@ -42,16 +42,11 @@ impl Refusals {
         sentences.join("; ")
     }
 
-    /// Whether it may pass by itself, as a fail-over does. Of several servers, all that answer are standbys,
-    /// start or end; one server alone starts or ends.
+    /// Whether it may pass by itself, as a fail-over does: all servers that answer are standbys, start or
+    /// end. One address may lead to several servers too, by a proxy or by a name whose address changes.
     pub(crate) fn may_pass(&self) -> bool {
-        match &*self.0 {
-            [(_, DialError::Unfit(_))] => false,
-            all => {
-                all.iter().any(|(_, error)| error.may_pass())
-                    && all.iter().all(|(_, error)| error.may_pass() || error.is_of_network())
-            }
-        }
+        self.0.iter().any(|(_, error)| error.may_pass())
+            && self.0.iter().all(|(_, error)| error.may_pass() || error.is_of_network())
     }
 
     /// As the error of a read.
@@ -74,7 +69,7 @@ impl Refusals {
             DialError::NoPassword => OpenError::PasswordMissing(text),
             DialError::Unfit(Unfit::ReadOnly) => OpenError::refused(text, writable(options)),
             DialError::Unfit(_) => OpenError::Unfit(text),
-            DialError::Foreign | DialError::Mute => {
+            DialError::Foreign | DialError::Mute | DialError::Closed => {
                 OpenError::refused(text, "check the host and port in the address".to_owned())
             }
             DialError::Silence | DialError::Ended => OpenError::Unreachable(text),
@@ -168,13 +163,16 @@ mod tests {
     }
 
     #[test]
-    fn several_servers_of_which_none_takes_writes_may_be_failing_over_and_one_standby_is_not() {
+    fn servers_of_which_none_takes_writes_may_be_failing_over() {
         let options = PostgresOptions::parse("postgres://me@db1,db2/shop").expect("it is a URL");
         let standby = || DialError::Unfit(Unfit::Standby);
         let open = |all: Vec<DialError>| refusals(all).of_open(&options);
         assert!(matches!(open(vec![standby(), DialError::Silence]), OpenError::NoPrimary(_)));
         assert!(matches!(open(vec![DialError::Silence, DialError::Silence]), OpenError::Unreachable(_)));
-        assert!(matches!(open(vec![standby()]), OpenError::Unfit(_)));
+        // A proxy, or a name, may lead to another server soon.
+        assert!(matches!(open(vec![standby()]), OpenError::NoPrimary(_)));
+        assert!(matches!(open(vec![DialError::Closed]), OpenError::NoPrimary(_)));
+        assert!(matches!(open(vec![DialError::Unfit(Unfit::OtherSystem)]), OpenError::Unfit(_)));
         assert!(matches!(open(vec![standby(), DialError::NoPassword]), OpenError::PasswordMissing(_)));
         let other = DialError::Unfit(Unfit::OtherSystem);
         assert!(matches!(open(vec![standby(), other]), OpenError::Unfit(_)));
