@@ -4,8 +4,9 @@
 #   docs/internals/cluster.sh KEYWRIGHT FOLDER [near]
 #   docs/internals/cluster.sh KEYWRIGHT FOLDER far
 #
-# `far` measures one, two, four and eight servers of one client each, with PostgreSQL behind a program that makes each round
-# trip two milliseconds longer (delay.rs, needs rustc): processors wait, so that eight servers fit on one small machine.
+# `far` measures one, two, four and eight servers of two clients each, with PostgreSQL behind a program that makes each round
+# trip two milliseconds longer: processors wait, so that eight servers fit on one small machine. It takes three minutes too.
+# The program is delay.rs, which rustc compiles, or the one that DELAY names.
 #
 # KEYWRIGHT is a release build with the feature `postgres`. PostgreSQL must be installed; its data goes to FOLDER, with its
 # default settings (synced commits). pgbench sends what Keywright sends in as many round trips: its pipelines.
@@ -23,7 +24,7 @@ as "$programs/pg_ctl" -D "$folder/data" -w -l "$folder/log" -o "-c listen_addres
 servers=()
 trap 'kill "${servers[@]}" 2>/dev/null || true; as "$programs/pg_ctl" -D "$folder/data" -m fast stop >>pg_ctl.log' EXIT
 url="postgres://postgres@${folder//\//%2F}/postgres"
-rounds=2 seconds=5 items=10000 connections=48
+rounds=2 seconds=5 items=10000 connections=48 clients=2
 operations="get-item put-item query-10 transact-write-items"
 
 psql() { as "$programs/psql" -h "$folder" -U postgres -q -v ON_ERROR_STOP=1 "$@"; }
@@ -40,8 +41,9 @@ bench() {
 }
 
 if [ "$mode" = far ]; then
-  rustc --edition 2024 -O -o "$folder/delay" "$here/delay.rs"
-  "$folder/delay" "$folder/.s.PGSQL.5432" 8731 8732 8733 8734 8735 8736 8737 8738 &
+  delay=${DELAY:-$folder/delay}
+  [ -n "${DELAY:-}" ] || rustc --edition 2024 -O -o "$delay" "$here/delay.rs"
+  "$delay" "$folder/.s.PGSQL.5432" 8731 8732 8733 8734 8735 8736 8737 8738 &
   servers+=("$!")
   sleep 1
   for number in 1 2 3 4 5 6 7 8; do
@@ -56,7 +58,7 @@ if [ "$mode" = far ]; then
     for operation in get-item query-10 put-item; do
       for count in 1 2 4 8; do
         head -1 /proc/stat >"$operation.$count.$round.before"
-        bench "$count" 1 "$operation" "$operation.$count.$round"
+        bench "$count" $clients "$operation" "$operation.$count.$round"
         head -1 /proc/stat >"$operation.$count.$round.after"
       done
     done

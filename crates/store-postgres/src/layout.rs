@@ -177,6 +177,36 @@ fn creation(schema: &str) -> String {
     )
 }
 
+/// A page without a budget of bytes, which would cost a quarter of the statement: values that are too large
+/// are not returned. The maxima are those of rows and of a value's bytes.
+fn page(rows: &str, bounds: &str, order: &str, maxima: [&str; 2]) -> String {
+    let [rows_max, value_bytes_max] = maxima;
+    format!(
+        "SELECT key, CASE WHEN octet_length(value) <= {value_bytes_max} THEN value END AS value FROM {rows} \
+         WHERE {bounds} AND value IS NOT NULL ORDER BY key {order} LIMIT {rows_max}"
+    )
+}
+
+/// Several such pages, each with its number.
+fn pages(rows: &str, order: &str) -> String {
+    let within = "key >= asked.low AND key < asked.high";
+    let one = page(rows, within, order, ["asked.rows_max", "asked.value_bytes_max"]);
+    format!(
+        "SELECT asked.number, found.key, found.value \
+         FROM unnest($1::bytea[], $2::bytea[], $3::bigint[], $4::integer[]) WITH ORDINALITY \
+         AS asked(low, high, rows_max, value_bytes_max, number) CROSS JOIN LATERAL ({one}) AS found"
+    )
+}
+
+/// Removes some rows. The inner statement is executed once, even if the planner knows nothing of the rows.
+fn clear(rows: &str, bounds: &str, rows_max: &str) -> String {
+    format!(
+        "UPDATE {rows} SET value = NULL, changed = pg_current_xact_id() WHERE key = ANY (ARRAY( \
+         SELECT key FROM {rows} WHERE {bounds} AND value IS NOT NULL ORDER BY key LIMIT {rows_max} \
+         FOR UPDATE))"
+    )
+}
+
 /// The prepared statements of one connection.
 pub(crate) struct Statements {
     pub(crate) snapshot: Statement,
@@ -187,6 +217,10 @@ pub(crate) struct Statements {
     pub(crate) forward_to_end: Statement,
     pub(crate) backward: Statement,
     pub(crate) backward_from_end: Statement,
+    pub(crate) page_forward: Statement,
+    pub(crate) page_backward: Statement,
+    pub(crate) pages_forward: Statement,
+    pub(crate) pages_backward: Statement,
     pub(crate) guard: Statement,
     pub(crate) guard_absent: Statement,
     pub(crate) write: Statement,
@@ -214,14 +248,6 @@ impl Statements {
                  ) AS ahead WHERE before IS NULL OR before < {bytes_max} ORDER BY key {order}"
             )
         };
-        // The inner statement is executed once, even if the planner knows nothing of the rows.
-        let clear = |bounds: &str, rows_max: &str| {
-            format!(
-                "UPDATE {rows} SET value = NULL, changed = pg_current_xact_id() WHERE key = ANY (ARRAY( \
-                 SELECT key FROM {rows} WHERE {bounds} AND value IS NOT NULL ORDER BY key LIMIT {rows_max} \
-                 FOR UPDATE))"
-            )
-        };
         let within = "key >= $1 AND key < $2";
         let texts = [
             "SELECT pg_current_snapshot()::text".to_owned(),
@@ -236,6 +262,10 @@ impl Statements {
             scan("key >= $1", "ASC", "$2", "$3"),
             scan(within, "DESC", "$3", "$4"),
             scan("key >= $1", "DESC", "$2", "$3"),
+            page(&rows, within, "ASC", ["$3", "$4"]),
+            page(&rows, within, "DESC", ["$3", "$4"]),
+            pages(&rows, "ASC"),
+            pages(&rows, "DESC"),
             format!("SELECT key FROM {rows} WHERE key = ANY($1) ORDER BY key FOR SHARE"),
             format!(
                 "INSERT INTO {rows} SELECT k, NULL, pg_current_xact_id() FROM unnest($1::bytea[]) AS guard(k) \
@@ -263,8 +293,8 @@ impl Statements {
             format!(
                 "DELETE FROM {schema}.keywright_log WHERE log = $1 AND shard = $2 AND (version, place) <= ($3, $4)"
             ),
-            clear(within, "$3"),
-            clear("key >= $1", "$2"),
+            clear(&rows, within, "$3"),
+            clear(&rows, "key >= $1", "$2"),
             // `age` counts transactions; a view of a running transaction is as old as its `backend_xmin`.
             // Transactions in other databases of the server see none of these rows.
             format!(
@@ -288,6 +318,10 @@ impl Statements {
             forward_to_end: next(),
             backward: next(),
             backward_from_end: next(),
+            page_forward: next(),
+            page_backward: next(),
+            pages_forward: next(),
+            pages_backward: next(),
             guard: next(),
             guard_absent: next(),
             write: next(),

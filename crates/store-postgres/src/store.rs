@@ -19,6 +19,7 @@ use crate::logs;
 use crate::open_error::OpenError;
 use crate::options::PostgresOptions;
 use crate::outage::Outage;
+use crate::shared::SharedReads;
 use crate::transaction::{CAPABILITIES, PostgresTransaction};
 use crate::view::{self, PostgresView};
 
@@ -34,6 +35,7 @@ const SAMPLE_ROWS: i64 = 1_000;
 pub struct PostgresStore {
     pool: Arc<Pool>,
     options: Arc<PostgresOptions>,
+    reads: Arc<SharedReads>,
 }
 
 impl PostgresStore {
@@ -41,7 +43,7 @@ impl PostgresStore {
     pub async fn open(options: PostgresOptions, runtime: Handle) -> Result<Self, OpenError> {
         let pool = Pool::open(options.clone(), runtime.clone()).await?;
         runtime.spawn(sweep_for_ever(Arc::downgrade(&pool), options.sweep_after));
-        Ok(Self { pool, options: Arc::new(options) })
+        Ok(Self { pool, options: Arc::new(options), reads: Arc::default() })
     }
 
     /// Questions that were sent to the server and waited for.
@@ -131,7 +133,7 @@ impl Store for PostgresStore {
     }
 
     async fn get(&self, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
-        view::get(&self.pool.take().await?, key).await
+        self.reads.value(&self.pool, key).await
     }
 
     async fn get_many(&self, keys: &[Bytes]) -> Result<Vec<Option<Bytes>>, StoreError> {
@@ -139,6 +141,9 @@ impl Store for PostgresStore {
     }
 
     async fn scan(&self, scan: &Scan) -> Result<FirstPage<PostgresView>, StoreError> {
+        if let Some(page) = self.reads.page(&self.pool, scan).await? {
+            return Ok(FirstPage { page, view: None });
+        }
         view::first_page(&self.pool, scan).await
     }
 

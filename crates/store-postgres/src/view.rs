@@ -10,7 +10,7 @@ use keywright_store::{
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Error, Row};
 
-use crate::connection::{Connection, Pool, Session};
+use crate::connection::{Connection, Pool, Session, Unanswered};
 use crate::logs;
 
 /// Rows of one fetch. A scan fetches more until its budget is used.
@@ -104,7 +104,7 @@ impl PostgresView {
         loop {
             let rows = self.session.answer(fetch(self.session.connection(), &filling, wanted)).await;
             let rows = rows.map_err(|fault| fault.of_read())?;
-            match filling.take(&rows, wanted) {
+            match filling.take_rows(&rows, wanted) {
                 Filled::Complete(page) => return Ok(page),
                 Filled::Open(open) => {
                     wanted = open.rows_next();
@@ -119,25 +119,30 @@ const BEGIN: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ";
 
 /// The values of the keys that are present, at this moment.
 pub(crate) async fn get_many(session: &Session, keys: &[Bytes]) -> Result<Vec<Option<Bytes>>, StoreError> {
+    values(session, keys).await.map_err(|fault| fault.of_read())
+}
+
+/// The same, with the fault as it is.
+pub(crate) async fn values(session: &Session, keys: &[Bytes]) -> Result<Vec<Option<Bytes>>, Unanswered> {
     if keys.is_empty() {
         return Ok(Vec::new());
     }
     if let [key] = keys {
-        return Ok(vec![get(session, key).await?]);
+        return Ok(vec![value(session, key).await?]);
     }
     let wanted: Vec<&[u8]> = keys.iter().map(AsRef::as_ref).collect();
     let wanted: [&(dyn ToSql + Sync); 1] = [&wanted];
     let connection = session.connection();
     let found = session.answer(connection.wire.client.query(&connection.statements.get_many, &wanted)).await;
-    Ok(in_order(keys, &found.map_err(|fault| fault.of_read())?))
+    Ok(in_order(keys, &found?))
 }
 
 /// The value of a key at this moment.
-pub(crate) async fn get(session: &Session, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
+async fn value(session: &Session, key: &[u8]) -> Result<Option<Bytes>, Unanswered> {
     let wanted: [&(dyn ToSql + Sync); 1] = [&key];
     let connection = session.connection();
     let found = session.answer(connection.wire.client.query_opt(&connection.statements.get, &wanted)).await;
-    Ok(found.map_err(|fault| fault.of_read())?.map(|row| owned(row.get(0))))
+    Ok(found?.map(|row| owned(row.get(0))))
 }
 
 /// One page of the newest rows. One statement sees one version, so a page that it answers needs no
@@ -150,7 +155,7 @@ pub(crate) async fn first_page(pool: &Arc<Pool>, scan: &Scan) -> Result<FirstPag
     let session = pool.take().await?;
     let wanted = filling.rows_left().min(FETCH_ROWS_ALONE);
     let rows = session.answer(fetch(session.connection(), &filling, wanted)).await;
-    let rows = match filling.take(&rows.map_err(|fault| fault.of_read())?, wanted) {
+    let rows = match filling.take_rows(&rows.map_err(|fault| fault.of_read())?, wanted) {
         Filled::Complete(page) => return Ok(FirstPage { page, view: None }),
         Filled::Open(open) => open.page.entries.len().saturating_add(open.rows_next()),
     };
@@ -166,7 +171,7 @@ async fn page_with_view(
 ) -> Result<FirstPage<PostgresView>, StoreError> {
     let filling = Filling::new(scan);
     let (view, rows) = PostgresView::begin(session, Some((&filling, wanted))).await?;
-    let page = match filling.take(&rows, wanted) {
+    let page = match filling.take_rows(&rows, wanted) {
         Filled::Complete(page) => page,
         Filled::Open(open) => {
             let wanted = open.rows_next();
@@ -212,21 +217,25 @@ impl<'s> Filling<'s> {
         self.rows_left().min(expected.clamp(FETCH_ROWS_FIRST, FETCH_ROWS_MAX))
     }
 
-    /// Adds the rows of a fetch that was to return so many.
-    fn take(mut self, rows: &[Row], wanted: usize) -> Filled<'s> {
-        assert!(rows.len() <= wanted, "a fetch returns no more rows than it was to");
+    fn take_rows(self, rows: &[Row], wanted: usize) -> Filled<'s> {
+        let entries = rows.iter().map(|row| Entry { key: owned(row.get(0)), value: owned(row.get(1)) });
+        self.take(rows.len(), entries, wanted)
+    }
+
+    /// Adds the entries of a fetch that was to return so many.
+    fn take(mut self, count: usize, entries: impl Iterator<Item = Entry>, wanted: usize) -> Filled<'s> {
+        assert!(count <= wanted, "a fetch returns no more rows than it was to");
         let rows_max = self.scan.rows_max.max(1);
-        for row in rows {
+        for entry in entries {
             let is_full = self.page.entries.len() >= rows_max || self.bytes >= self.scan.bytes_max;
             if is_full && !self.page.entries.is_empty() {
                 self.page.more = true;
                 break;
             }
-            let entry = Entry { key: owned(row.get(0)), value: owned(row.get(1)) };
             self.bytes = self.bytes.saturating_add(entry.key.len()).saturating_add(entry.value.len());
             self.page.entries.push(entry);
         }
-        if self.page.more || rows.len() < wanted {
+        if self.page.more || count < wanted {
             self.page.assert_answers(self.scan);
             return Filled::Complete(self.page);
         }
@@ -273,6 +282,19 @@ fn in_order(keys: &[Bytes], rows: &[Row]) -> Vec<Option<Bytes>> {
     values
 }
 
+/// The entry whose key is in this column, and whose value is in the next one; `None` if that is empty.
+pub(crate) fn entry(row: &Row, at: usize) -> Option<Entry> {
+    Some(Entry { key: owned(row.get(at)), value: owned(row.get::<_, Option<&[u8]>>(at + 1)?) })
+}
+
+/// The page that these entries make, of which so many were to come; `None` if more may belong to it.
+pub(crate) fn page_of(scan: &Scan, entries: Vec<Entry>, wanted: usize) -> Option<ScanPage> {
+    match Filling::new(scan).take(entries.len(), entries.into_iter(), wanted) {
+        Filled::Complete(page) => Some(page),
+        Filled::Open(_) => None,
+    }
+}
+
 fn owned(bytes: &[u8]) -> Bytes {
     Bytes::copy_from_slice(bytes)
 }
@@ -283,7 +305,7 @@ impl Snapshot for PostgresView {
     }
 
     async fn get(&self, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
-        get(&self.session, key).await
+        value(&self.session, key).await.map_err(|fault| fault.of_read())
     }
 
     async fn get_many(&self, keys: &[Bytes]) -> Result<Vec<Option<Bytes>>, StoreError> {

@@ -7,4 +7,5 @@ mod failover;
 mod kit;
 mod pool;
 mod server;
+mod shared;
 mod sweep;
