@@ -3,6 +3,10 @@
 #
 #   docs/internals/cluster.sh KEYWRIGHT FOLDER [near]
 #   docs/internals/cluster.sh KEYWRIGHT FOLDER far
+#   docs/internals/cluster.sh KEYWRIGHT FOLDER tikv
+#
+# `tikv` measures one, two and three servers over the test engine of TiKV's protocol (PD and three nodes, which sync
+# nothing), as crates/store-tikv/tests/engine/build.sh builds it; KEYWRIGHT then needs the feature `tikv`.
 #
 # `far` measures one, two, four and eight servers of two clients each, with PostgreSQL behind a program that makes each round
 # trip two milliseconds longer: processors wait, so that eight servers fit on one small machine. It takes three minutes too.
@@ -16,18 +20,9 @@ keywright=$(realpath "$1")
 mode=${3:-near}
 mkdir -p "$2" && cd "$2"
 folder=$PWD
-programs=$(find /usr/lib/postgresql -name initdb -printf '%h\n' | sort -V | tail -1)
-as() { if [ "$(id -u)" = 0 ]; then setpriv --reuid=postgres --regid=postgres --clear-groups "$@"; else "$@"; fi; }
-[ "$(id -u)" != 0 ] || chown postgres "$folder"
-as "$programs/initdb" -D "$folder/data" -U postgres -A trust -E UTF8 >initdb.log
-as "$programs/pg_ctl" -D "$folder/data" -w -l "$folder/log" -o "-c listen_addresses= -c unix_socket_directories=$folder -c max_connections=300" start >pg_ctl.log
-servers=()
-trap 'kill "${servers[@]}" 2>/dev/null || true; as "$programs/pg_ctl" -D "$folder/data" -m fast stop >>pg_ctl.log' EXIT
-url="postgres://postgres@${folder//\//%2F}/postgres"
 rounds=2 seconds=5 items=10000 connections=48 clients=2
 operations="get-item put-item query-10 transact-write-items"
-
-psql() { as "$programs/psql" -h "$folder" -U postgres -q -v ON_ERROR_STOP=1 "$@"; }
+servers=()
 
 # Throughput of the servers of this many clients each, together: bench COUNT CONNECTIONS OPERATION NAME.
 bench() {
@@ -39,6 +34,73 @@ bench() {
   done
   wait "${benches[@]}"
 }
+
+if [ "$mode" = tikv ]; then
+  trap 'kill "${servers[@]}" 2>/dev/null || true' EXIT
+  engine=$(realpath "$here/../../target/tikv-engine") pd=127.0.0.1:8741
+  GODEBUG=httpmuxgo121=1 "$engine/pd-server" --name=pd --data-dir="$folder/pd" --client-urls="http://$pd" \
+    --peer-urls=http://127.0.0.1:8742 >pd.log 2>&1 &
+  servers+=("$!")
+  until curl -sf "http://$pd/pd/api/v1/leader" | grep -q '"name"'; do sleep 0.2; done
+  for number in 1 2 3; do
+    mkdir -p "store$number"
+    GOLANG_PROTOBUF_REGISTRATION_CONFLICT=ignore "$engine/unistore-server" -pd "$pd" -addr "127.0.0.1:875$number" \
+      -status-addr "127.0.0.1:876$number" -data-dir "$folder/store$number" >"store$number.log" 2>&1 &
+    servers+=("$!")
+    sleep 2
+  done
+  # Until each node has the region in which the rows lie.
+  until curl -sf "http://$pd/pd/api/v1/regions" | python3 -c 'import json, sys
+regions = json.load(sys.stdin)["regions"]
+sys.exit(any(len(region["peers"]) < 3 for region in regions if region["start_key"] in ("", "6D")))'; do sleep 1; done
+  for number in 1 2 3; do
+    "$keywright" serve --store "tikv://$pd/cluster" --port "872$number" --studio-port off --management-port off \
+      >"server$number.log" 2>&1 &
+    servers+=("$!")
+  done
+  sleep 5
+  "$keywright" bench --keep-table --endpoint http://127.0.0.1:8721 --items $items --operation get-item --seconds 1 \
+    --rounds 1 >load.txt 2>&1
+  for round in $(seq $rounds); do
+    for operation in $operations; do
+      for count in 1 2 3; do
+        bench "$count" $((connections / count)) "$operation" "$operation.$count.$round"
+      done
+    done
+  done
+  python3 - "$rounds" $operations <<'PYTHON' | tee figures.txt
+import json, statistics, sys
+
+rounds = range(1, int(sys.argv[1]) + 1)
+
+
+def served(operation, count, number):
+    found = [json.load(open(f"{operation}.{count}.{number}.{server}.json"))["results"][0] for server in range(1, count + 1)]
+    return sum(one["per_second"] for one in found), max(one["latency_ns"]["p99"] for one in found) / 1e6
+
+
+print("| operation | one server | two | three | three ÷ one |\n|---|---|---|---|---|")
+for operation in sys.argv[2:]:
+    rates, cells = [], []
+    for count in (1, 2, 3):
+        runs = [served(operation, count, number) for number in rounds]
+        rate, p99 = (statistics.median(column) for column in zip(*runs))
+        rates.append(rate)
+        cells.append(f"{rate:,.0f}/s, p99 {p99:.1f} ms")
+    print(f"| {operation} | {' | '.join(cells)} | {rates[2] / rates[0]:.2f} |")
+PYTHON
+  exit
+fi
+
+programs=$(find /usr/lib/postgresql -name initdb -printf '%h\n' | sort -V | tail -1)
+as() { if [ "$(id -u)" = 0 ]; then setpriv --reuid=postgres --regid=postgres --clear-groups "$@"; else "$@"; fi; }
+[ "$(id -u)" != 0 ] || chown postgres "$folder"
+as "$programs/initdb" -D "$folder/data" -U postgres -A trust -E UTF8 >initdb.log
+as "$programs/pg_ctl" -D "$folder/data" -w -l "$folder/log" -o "-c listen_addresses= -c unix_socket_directories=$folder -c max_connections=300" start >pg_ctl.log
+trap 'kill "${servers[@]}" 2>/dev/null || true; as "$programs/pg_ctl" -D "$folder/data" -m fast stop >>pg_ctl.log' EXIT
+url="postgres://postgres@${folder//\//%2F}/postgres"
+
+psql() { as "$programs/psql" -h "$folder" -U postgres -q -v ON_ERROR_STOP=1 "$@"; }
 
 if [ "$mode" = far ]; then
   delay=${DELAY:-$folder/delay}

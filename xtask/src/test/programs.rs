@@ -32,7 +32,18 @@ const AGAIN: &[Again] = &[
     Again {
         program: "server::cluster",
         over: Over::Tikv(3),
-        wholly: &["kills::", "large_commits::", "limits::", "rolling::", "tables::"],
+        wholly: &[
+            "branches::",
+            "bulk_puts::",
+            "jobs::",
+            "kills::",
+            "large_commits::",
+            "limits::",
+            "rolling::",
+            "tables::",
+            "takeover::",
+            "transfers::",
+        ],
         shortly: &["kills::", "large_commits::", "tables::"],
     },
     Again {
