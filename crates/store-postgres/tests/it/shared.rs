@@ -69,7 +69,7 @@ fn gets_at_the_same_time_share_statements() {
 /// A scan of a few rows, every second one backward.
 fn few(number: usize) -> Scan {
     let range = KeyRange { start: key(number), end: Some(key(number + 8)) };
-    let direction = if number % 2 == 0 { Direction::Forward } else { Direction::Backward };
+    let direction = if number.is_multiple_of(2) { Direction::Forward } else { Direction::Backward };
     Scan { range, direction, rows_max: 2 + number % 3, bytes_max: 1 << 20 }
 }
 
