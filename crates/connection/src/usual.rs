@@ -201,35 +201,20 @@ impl Head {
 
     /// Reads the head of the request that the bytes begin with.
     fn read(&mut self, bytes: &[u8]) -> Reading {
-        let Some(mut rest) = bytes.strip_prefix(LINE) else {
+        let Some(fields) = bytes.strip_prefix(LINE) else {
             return if LINE.starts_with(bytes) {
                 Reading::Unfinished(Missing::Head)
             } else {
                 Reading::Unusual
             };
         };
-        let (mut lines, mut count) = ([b"".as_slice(); FIELDS_MAX], 0);
-        loop {
-            let Some(end) = memchr::memchr2(b'\r', b'\n', rest) else {
-                return Reading::Unfinished(Missing::Head);
-            };
-            let (line, after) = rest.split_at(end);
-            rest = match after {
-                [b'\r', b'\n', rest @ ..] => rest,
-                [b'\r'] => return Reading::Unfinished(Missing::Head),
-                _ => return Reading::Unusual,
-            };
-            if line.is_empty() {
-                break;
-            }
-            let Some(place) = lines.get_mut(count) else { return Reading::Unusual };
-            *place = line;
-            count += 1;
-        }
-        let lines = lines.get(..count).unwrap_or_default();
-        if self.follow(lines).or_else(|| self.begin(lines)).is_none() {
-            return Reading::Unusual;
-        }
+        let rest = match self.follow(fields) {
+            Some(rest) => rest,
+            None => match self.begin(fields) {
+                Ok(rest) => rest,
+                Err(reading) => return reading,
+            },
+        };
         let (head, Some(body)) = (bytes.len() - rest.len(), self.declared_bytes) else {
             return Reading::Unusual;
         };
@@ -240,15 +225,17 @@ impl Head {
         }
     }
 
-    /// Takes over what differs from the last head; none if the names differ, or if it is unusual.
-    fn follow(&mut self, lines: &[&[u8]]) -> Option<()> {
-        if lines.len() != self.fields.len() {
-            return None;
-        }
-        for (line, field) in lines.iter().zip(&mut self.fields) {
-            if field.line == *line {
+    /// Takes over what differs from the last head, and returns what follows the head. None if the names
+    /// differ, or if it is unusual or not whole: what was taken over until then is as good as the last head.
+    fn follow<'b>(&mut self, bytes: &'b [u8]) -> Option<&'b [u8]> {
+        let mut rest = bytes;
+        for field in &mut self.fields {
+            if let Some([b'\r', b'\n', after @ ..]) = rest.strip_prefix(field.line.as_slice()) {
+                rest = after;
                 continue;
             }
+            let (line, after) = rest.split_at_checked(memchr::memchr2(b'\r', b'\n', rest)?)?;
+            rest = after.strip_prefix(b"\r\n")?;
             let is_named =
                 |name: &[u8]| field.line.strip_prefix(name).is_some_and(|rest| rest.first() == Some(&b':'));
             let (name, value) = split(line)?;
@@ -261,11 +248,35 @@ impl Head {
             field.line.clear();
             field.line.extend_from_slice(line);
         }
-        Some(())
+        rest.strip_prefix(b"\r\n")
     }
 
-    /// Reads each line.
-    fn begin(&mut self, lines: &[&[u8]]) -> Option<()> {
+    /// Reads each line, and returns what follows the head; otherwise what the bytes are.
+    fn begin<'b>(&mut self, bytes: &'b [u8]) -> std::result::Result<&'b [u8], Reading> {
+        let (mut lines, mut rest) = (Vec::with_capacity(FIELDS_MAX), bytes);
+        loop {
+            let Some(end) = memchr::memchr2(b'\r', b'\n', rest) else {
+                return Err(Reading::Unfinished(Missing::Head));
+            };
+            let (line, after) = rest.split_at(end);
+            rest = match after {
+                [b'\r', b'\n', rest @ ..] => rest,
+                [b'\r'] => return Err(Reading::Unfinished(Missing::Head)),
+                _ => return Err(Reading::Unusual),
+            };
+            if line.is_empty() {
+                break;
+            }
+            if lines.len() == FIELDS_MAX {
+                return Err(Reading::Unusual);
+            }
+            lines.push(line);
+        }
+        self.take_over(&lines).map(|()| rest).ok_or(Reading::Unusual)
+    }
+
+    /// Takes over all lines.
+    fn take_over(&mut self, lines: &[&[u8]]) -> Option<()> {
         let mut headers = HeaderMap::with_capacity(lines.len());
         self.declared_bytes = None;
         self.fields.clear();
