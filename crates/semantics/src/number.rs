@@ -370,7 +370,7 @@ impl<'a> StoredNumber<'a> {
         };
         let (head, rest) = rest.split_first_chunk::<2>()?;
         let magnitude = i32::from(u16::from_be_bytes(head.map(|byte| byte ^ mask))) - MAGNITUDE_BIAS;
-        let count = rest.iter().position(|byte| pair_value(byte ^ mask) > PAIR_VALUE_MAX)?;
+        let count = pairs_before_end(rest, mask)?;
         let (pairs, rest) = rest.split_at_checked(count)?;
         let (end, rest) = rest.split_first()?;
         let valid = end ^ mask == 0
@@ -464,6 +464,23 @@ const PAIR_VALUE_MAX: u8 = 99;
 /// The value of a stored pair; above [`PAIR_VALUE_MAX`] for a byte that is none.
 const fn pair_value(stored: u8) -> u8 {
     stored.wrapping_sub(1)
+}
+
+/// How many stored pairs there are before the first byte that is none; `None` if all are pairs.
+#[inline]
+fn pairs_before_end(bytes: &[u8], mask: u8) -> Option<usize> {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const HIGH: u64 = 0x8080_8080_8080_8080;
+    // Most numbers end within a word. The lowest mark is reliable, as borrows and carries go up.
+    if let Some(word) = bytes.first_chunk() {
+        let values = (u64::from_le_bytes(*word) ^ (ONES * u64::from(mask))).wrapping_sub(ONES);
+        let marks =
+            (values.wrapping_add(ONES * u64::from(i8::MAX.unsigned_abs() - PAIR_VALUE_MAX)) | values) & HIGH;
+        if marks != 0 {
+            return usize::try_from(marks.trailing_zeros() / u8::BITS).ok();
+        }
+    }
+    bytes.iter().position(|byte| pair_value(byte ^ mask) > PAIR_VALUE_MAX)
 }
 
 /// The digits of a pair's value.

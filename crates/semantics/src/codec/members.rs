@@ -37,6 +37,12 @@ impl MemberHead {
         let mask = u128::MAX >> (8 * (HEAD_BYTES_MAX - length));
         Some(Self { bytes: u128::from_le_bytes(chunk), mask, length, is_number })
     }
+
+    /// Whether the member's value is a number, and not a text.
+    #[inline]
+    pub const fn is_number(&self) -> bool {
+        self.is_number
+    }
 }
 
 /// The members of a stored map, in order. Invariant: `bytes` is the end of `whole`.
@@ -63,10 +69,32 @@ impl<'a> StoredMembers<'a> {
         if self.left == 0 { None } else { MemberHead::of(self.bytes) }
     }
 
-    /// The value of the next member, if it begins like this.
+    /// The next member's text, if the member begins like this.
     #[inline]
-    pub fn next_like(&mut self, head: &MemberHead) -> Option<StoredRef<'a>> {
-        let left = self.left.checked_sub(1)?;
+    pub fn next_text_like(&mut self, head: &MemberHead) -> Option<StoredText<'a>> {
+        let (text, rest) = StoredText::split(self.behind(head)?)?;
+        self.pass(rest)?;
+        Some(text)
+    }
+
+    /// The next member's number, if the member begins like this.
+    #[inline]
+    pub fn next_number_like(&mut self, head: &MemberHead) -> Option<StoredNumber<'a>> {
+        let (number, rest) = StoredNumber::split(self.behind(head)?)?;
+        self.pass(rest)?;
+        Some(number)
+    }
+
+    /// Moves behind the next member.
+    #[inline]
+    fn pass(&mut self, rest: &'a [u8]) -> Option<()> {
+        (self.left, self.bytes) = (self.left.checked_sub(1)?, rest);
+        Some(())
+    }
+
+    /// The bytes behind the head of the next member, if it begins like this.
+    #[inline]
+    fn behind(&self, head: &MemberHead) -> Option<&'a [u8]> {
         let begins = if let Some(chunk) = self.bytes.first_chunk::<HEAD_BYTES_MAX>() {
             u128::from_le_bytes(*chunk)
         } else {
@@ -77,14 +105,7 @@ impl<'a> StoredMembers<'a> {
         if begins & head.mask != head.bytes {
             return None;
         }
-        let value = self.bytes.get(head.length..)?;
-        let (value, rest) = if head.is_number {
-            StoredNumber::split(value).map(|(number, rest)| (StoredRef::N(number), rest))?
-        } else {
-            StoredText::split(value).map(|(text, rest)| (StoredRef::S(text), rest))?
-        };
-        (self.left, self.bytes) = (left, rest);
-        Some(value)
+        self.bytes.get(head.length..)
     }
 
     /// Bits of the last chunk that are before the bytes that are left.
@@ -125,6 +146,14 @@ mod tests {
         EncodedItem::encode(&members.collect::<Item>())
     }
 
+    fn next_like<'a>(members: &mut StoredMembers<'a>, head: &MemberHead) -> Option<StoredRef<'a>> {
+        if head.is_number() {
+            members.next_number_like(head).map(StoredRef::N)
+        } else {
+            members.next_text_like(head).map(StoredRef::S)
+        }
+    }
+
     fn text(value: Option<StoredRef<'_>>) -> Option<String> {
         match value? {
             StoredRef::S(text) => String::from_utf8(text.as_bytes().to_vec()).ok(),
@@ -150,7 +179,7 @@ mod tests {
         let (mut one, mut other) = (one.view().members(), other.view().members());
         for wanted in ["another text, longer", "129", &"x".repeat(40)] {
             let head = one.head().unwrap();
-            assert_eq!(text(other.next_like(&head)).as_deref(), Some(wanted));
+            assert_eq!(text(next_like(&mut other, &head)).as_deref(), Some(wanted));
             one.next();
         }
         assert!(other.is_empty() && other.next().is_none() && one.head().is_none());
@@ -166,7 +195,7 @@ mod tests {
             while let Some(head) = one.head() {
                 let value = one.next().map(|(_, value)| value);
                 // Of an item of few bytes no head is compared.
-                let found = other.next_like(&head).or_else(|| other.next().map(|(_, value)| value));
+                let found = next_like(&mut other, &head).or_else(|| other.next().map(|(_, value)| value));
                 assert_eq!(
                     text(found).map(|text| text.len()),
                     text(value).map(|text| text.len()),
@@ -187,7 +216,7 @@ mod tests {
         for (name, value) in [("nama", "text".into()), ("name", 7.into()), ("names", "text".into())] {
             let other = item(name, value);
             let mut members = other.view().members();
-            assert!(members.next_like(&head).is_none());
+            assert!(next_like(&mut members, &head).is_none());
             assert_eq!(members.next().map(|(found, _)| found.as_bytes()), Some(name.as_bytes()));
         }
     }

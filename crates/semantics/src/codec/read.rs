@@ -192,9 +192,12 @@ set!(
 
 #[inline]
 pub(super) fn split_varint(bytes: &[u8]) -> Option<(usize, &[u8])> {
-    match bytes.split_first()? {
-        // Nearly all lengths and counts are below 128.
-        (&low, rest) if low & 0x80 == 0 => Some((usize::from(low), rest)),
+    match bytes {
+        // Nearly all lengths and counts are below 128, most others below 16,384.
+        [low, rest @ ..] if low & 0x80 == 0 => Some((usize::from(*low), rest)),
+        [low, high, rest @ ..] if high & 0x80 == 0 => {
+            Some((usize::from(low & 0x7F) | (usize::from(*high) << 7), rest))
+        }
         _ => split_long_varint(bytes),
     }
 }

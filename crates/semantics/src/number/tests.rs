@@ -300,3 +300,26 @@ proptest! {
         prop_assert_eq!(stored(&bytes), decoded(&bytes));
     }
 }
+
+#[test]
+fn the_pairs_of_a_stored_number_end_at_the_first_byte_that_is_none() {
+    let before_end =
+        |bytes: &[u8], mask: u8| bytes.iter().position(|byte| !(1..=100).contains(&(byte ^ mask)));
+    for mask in [0, 0xFF] {
+        for length in 0..20 {
+            let pairs: Vec<u8> = (1..=100).cycle().step_by(33).take(length).map(|pair| pair ^ mask).collect();
+            assert_eq!(pairs_before_end(&pairs, mask), None);
+            for place in 0..length {
+                for byte in 0..=u8::MAX {
+                    let mut bytes = pairs.clone();
+                    bytes[place] = byte;
+                    assert_eq!(
+                        pairs_before_end(&bytes, mask),
+                        before_end(&bytes, mask),
+                        "{byte} {place} {length}"
+                    );
+                }
+            }
+        }
+    }
+}

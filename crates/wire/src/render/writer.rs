@@ -172,12 +172,15 @@ impl Writer {
     fn copied_alike(&mut self, members: &mut StoredMembers<'_>, known: &[Opening]) -> usize {
         let (mut left, mut count) = (members.clone(), 0);
         for opening in known {
-            let Some(value) = left.next_like(&opening.head) else { break };
-            self.block(&opening.json, opening.length);
-            match value {
-                StoredRef::S(text) => self.copied(text),
-                StoredRef::N(number) => number.push_text(&mut self.out),
-                StoredRef::Other(value) => value.render(self),
+            // Apart, as a value of either type takes more instructions to pass on.
+            if opening.head.is_number() {
+                let Some(number) = left.next_number_like(&opening.head) else { break };
+                self.block(&opening.json, opening.length);
+                number.push_text(&mut self.out);
+            } else {
+                let Some(text) = left.next_text_like(&opening.head) else { break };
+                self.block(&opening.json, opening.length);
+                self.copied(text);
             }
             count += 1;
         }
@@ -489,6 +492,12 @@ where
 }
 
 impl<T: Render + ?Sized> Render for &T {
+    fn render(&self, writer: &mut Writer) {
+        (**self).render(writer);
+    }
+}
+
+impl<T: Render + ?Sized> Render for Box<T> {
     fn render(&self, writer: &mut Writer) {
         (**self).render(writer);
     }
