@@ -116,6 +116,21 @@ impl<V> NameMap<V> {
         self.entries.iter().map(|(_, value)| value)
     }
 
+    /// The map of a few entries: each takes its place as it comes, mostly at the end. So it is moved once.
+    #[inline]
+    fn of_few(few: impl Iterator<Item = (String, V)>, most: usize) -> Self {
+        let mut map = Self { entries: Vec::with_capacity(most) };
+        for (name, value) in few {
+            let is_next = map.entries.last().is_none_or(|(last, _)| order_of(last, &name).is_lt());
+            if is_next {
+                map.entries.push((name, value));
+            } else {
+                map.insert(name, value);
+            }
+        }
+        map
+    }
+
     /// Where the name is, or where it would be inserted.
     fn place(&self, name: &str) -> Result<usize, usize> {
         self.entries.binary_search_by(|(own, _)| order_of(own, name))
@@ -205,9 +220,15 @@ impl<V, Q: AsRef<str> + ?Sized> Index<&Q> for NameMap<V> {
 /// Of a repeated name the last value counts.
 impl<V> FromIterator<(String, V)> for NameMap<V> {
     fn from_iter<I: IntoIterator<Item = (String, V)>>(entries: I) -> Self {
-        let mut map = Self { entries: entries.into_iter().collect() };
-        map.restore_order();
-        map
+        let entries = entries.into_iter();
+        match entries.size_hint() {
+            (_, Some(most)) if most <= SCANNED_MAX => Self::of_few(entries, most),
+            _ => {
+                let mut map = Self { entries: entries.collect() };
+                map.restore_order();
+                map
+            }
+        }
     }
 }
 

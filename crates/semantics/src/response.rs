@@ -103,7 +103,7 @@ pub struct GetItemOutput {
     /// The item, or the parts that the projection selects; absent if there is none.
     pub item: Option<EncodedItem>,
     /// Present if the client asked for it.
-    pub consumed_capacity: Option<ConsumedCapacity>,
+    pub consumed_capacity: Option<Box<ConsumedCapacity>>,
 }
 
 /// The response of PutItem, UpdateItem and DeleteItem.
@@ -112,7 +112,7 @@ pub struct WriteItemOutput {
     /// The image that `ReturnValues` asked for.
     pub attributes: Option<EncodedItem>,
     /// Present if the client asked for it.
-    pub consumed_capacity: Option<ConsumedCapacity>,
+    pub consumed_capacity: Option<Box<ConsumedCapacity>>,
     /// Present if asked for and the table has a local index.
     pub item_collection_metrics: Option<ItemCollectionMetrics>,
 }
@@ -129,7 +129,7 @@ pub struct PageOutput {
     /// Where the next page starts; absent on the last page.
     pub last_evaluated_key: Option<EncodedItem>,
     /// Present if the client asked for it.
-    pub consumed_capacity: Option<ConsumedCapacity>,
+    pub consumed_capacity: Option<Box<ConsumedCapacity>>,
 }
 
 /// The response of BatchGetItem.
@@ -653,7 +653,7 @@ pub struct ExecuteStatementOutput {
     /// Continues the read; absent on the last page.
     pub next_token: Option<String>,
     /// Present if the client asked for it.
-    pub consumed_capacity: Option<ConsumedCapacity>,
+    pub consumed_capacity: Option<Box<ConsumedCapacity>>,
     /// The key of the last row that was evaluated; absent on the last page.
     pub last_evaluated_key: Option<EncodedItem>,
 }
@@ -722,13 +722,13 @@ pub enum Response {
     DescribeKinesisStreamingDestination(DestinationsDescription),
     DescribeImport(Box<ImportDescription>),
     DescribeLimits(DescribeLimitsOutput),
-    DescribeStream(StreamDescription),
+    DescribeStream(Box<StreamDescription>),
     DescribeTable(Box<TableDescription>),
     DescribeTableReplicaAutoScaling(Box<ReplicaScalingDescription>),
     DescribeTimeToLive(TimeToLiveDescription),
     DisableKinesisStreamingDestination(ChangedDestination),
     EnableKinesisStreamingDestination(ChangedDestination),
-    ExecuteStatement(ExecuteStatementOutput),
+    ExecuteStatement(Box<ExecuteStatementOutput>),
     ExecuteTransaction(ExecuteTransactionOutput),
     ExportTableToPointInTime(Box<ExportDescription>),
     GetItem(GetItemOutput),

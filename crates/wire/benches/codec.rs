@@ -56,15 +56,19 @@ fn get_item_decode(bencher: divan::Bencher<'_, '_>) {
 
 #[divan::bench]
 fn get_item_render(bencher: divan::Bencher<'_, '_>) {
-    let answer =
-        Response::GetItem(GetItemOutput { item: Some(order()), consumed_capacity: Some(capacity()) });
+    let answer = Response::GetItem(GetItemOutput {
+        item: Some(order()),
+        consumed_capacity: Some(Box::new(capacity())),
+    });
     bencher.bench(|| render(divan::black_box(&answer)));
 }
 
 #[divan::bench]
 fn get_item_decode_and_render(bencher: divan::Bencher<'_, '_>) {
-    let answer =
-        Response::GetItem(GetItemOutput { item: Some(order()), consumed_capacity: Some(capacity()) });
+    let answer = Response::GetItem(GetItemOutput {
+        item: Some(order()),
+        consumed_capacity: Some(Box::new(capacity())),
+    });
     bencher.bench(|| (decode_parts(Operation::GetItem, divan::black_box(GET_ITEM)), render(&answer)));
 }
 
@@ -79,7 +83,7 @@ fn put_item_500_bytes_decode_encode_and_render(bencher: divan::Bencher<'_, '_>) 
     let body = put_item();
     let answer = Response::PutItem(WriteItemOutput {
         attributes: None,
-        consumed_capacity: Some(capacity()),
+        consumed_capacity: Some(Box::new(capacity())),
         item_collection_metrics: None,
     });
     bencher.bench(|| {

@@ -99,16 +99,17 @@ const fn sum_of_bytes(word: u64) -> u64 {
 #[inline]
 pub(crate) fn plain_bytes_within(json: &[u8]) -> Option<usize> {
     // Most names end within a word.
-    match json.first_chunk().map(|word| specials(u64::from_le_bytes(*word))) {
-        Some(hits) if hits != 0 => Some(first(hits)),
-        _ => plain_bytes_of_long(json),
+    match json.split_first_chunk().map(|(word, _)| specials(u64::from_le_bytes(*word))) {
+        Some(0) => plain_bytes_of_long(json, WORD_BYTES),
+        Some(hits) => Some(first(hits)),
+        None => plain_bytes_of_long(json, 0),
     }
 }
 
-fn plain_bytes_of_long(json: &[u8]) -> Option<usize> {
-    let (words, _) = json.as_chunks::<WORD_BYTES>();
-    let mut at = 0;
-    for word in words.iter().take(SHORT_BYTES_MAX / WORD_BYTES) {
+/// The same if so many bytes have been looked at.
+fn plain_bytes_of_long(json: &[u8], mut at: usize) -> Option<usize> {
+    let (words, _) = json.get(at..)?.as_chunks::<WORD_BYTES>();
+    for word in words.iter().take(SHORT_BYTES_MAX / WORD_BYTES - 1) {
         match specials(u64::from_le_bytes(*word)) {
             0 => at += WORD_BYTES,
             hits => return Some(at + first(hits)),
@@ -116,8 +117,8 @@ fn plain_bytes_of_long(json: &[u8]) -> Option<usize> {
     }
     let rest = json.get(at..)?;
     let end = memchr::memchr2(b'"', b'\\', rest)?;
-    let controls = rest.get(..end)?.iter().fold(0, |found, byte| found | u8::from(*byte < b' '));
-    if controls == 0 { Some(at + end) } else { None }
+    let least = rest.get(..end)?.iter().fold(u8::MAX, |least, byte| least.min(*byte));
+    if least >= b' ' { Some(at + end) } else { None }
 }
 
 fn is_plain(block: &[u8; BLOCK_BYTES]) -> bool {

@@ -57,7 +57,7 @@ pub(crate) async fn transact_write_items<S: Store>(
     }
     let new_token = OwnRow::Token(new_token(engine, request, token, key));
     match execute(engine, caller, request, Some(&new_token)).await? {
-        GroupEnd::Replayed(row) => replay(engine, caller, request.capacity, token, row),
+        GroupEnd::Replayed(row) => replay(engine, caller, request.capacity, token, *row),
         end => answer(request, end),
     }
 }

@@ -33,7 +33,7 @@ use keywright_store::{CommitError, CommitVersion, Snapshot, Store, StoreError, T
 
 use super::Catalogue;
 use super::record::{self, RecordFault};
-use super::rows::{record_key, record_version};
+use super::rows::{record_key, record_key_bytes, record_version};
 use super::slot_rows::{SlotRow, of_table, register_key};
 use super::slots::{Borrowed, Slot, Slots};
 use super::strong::{Target, region_hash};
@@ -120,7 +120,7 @@ impl<'t> TableGuard<'t> {
         self.tables.retain(|table| {
             let is_known = table.is_known_current(&txn);
             if is_known {
-                txn.protect(&record_key(table.id));
+                txn.protect(&record_key_bytes(table.id));
             }
             !is_known
         });

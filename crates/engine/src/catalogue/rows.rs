@@ -65,11 +65,13 @@ pub(crate) fn epoch_key() -> Bytes {
 
 /// The key of a table's record.
 pub(super) fn record_key(table: TableId) -> Bytes {
-    let number = table.0.to_be_bytes();
-    let mut key = Vec::with_capacity(2 + number.len());
-    key.extend_from_slice(&[Space::Catalogue.byte(), RECORDS]);
-    key.extend_from_slice(&number);
-    key.into()
+    Bytes::copy_from_slice(&record_key_bytes(table))
+}
+
+/// The same where it is only looked at.
+pub(super) const fn record_key_bytes(table: TableId) -> [u8; 10] {
+    let [a, b, c, d, e, f, g, h] = table.0.to_be_bytes();
+    [Space::Catalogue.byte(), RECORDS, a, b, c, d, e, f, g, h]
 }
 
 /// The number in the key of the catalogue's format, among those of tables, which begin with 1.

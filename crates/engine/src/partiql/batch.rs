@@ -56,7 +56,7 @@ pub(crate) async fn batch_execute_statement<S: Store>(
     Ok(Response::BatchExecuteStatement(BatchExecuteStatementOutput { responses, consumed_capacity }))
 }
 
-type Done = (Option<EncodedItem>, Option<ConsumedCapacity>);
+type Done = (Option<EncodedItem>, Option<Box<ConsumedCapacity>>);
 
 async fn run<S: Store>(
     engine: &Engine<S>,

@@ -35,7 +35,7 @@ pub(super) struct Rows {
     pub items: Vec<EncodedItem>,
     /// Where the next page begins.
     pub position: Option<Position>,
-    pub consumed_capacity: Option<ConsumedCapacity>,
+    pub consumed_capacity: Option<Box<ConsumedCapacity>>,
 }
 
 /// What a page may still evaluate. All its reads share one budget.
@@ -124,7 +124,7 @@ pub(super) async fn select<S: Store>(
 }
 
 /// Adds the charge of one range to the page's.
-fn add(total: &mut Option<ConsumedCapacity>, more: Option<ConsumedCapacity>) {
+fn add(total: &mut Option<Box<ConsumedCapacity>>, more: Option<Box<ConsumedCapacity>>) {
     match (total.as_mut(), more) {
         (Some(total), Some(more)) => total.usage.merge(more.usage),
         (None, more) => *total = more,

@@ -49,5 +49,5 @@ pub(crate) async fn execute_statement<S: Store>(
             }
         }
     };
-    Ok(Response::ExecuteStatement(output))
+    Ok(Response::ExecuteStatement(Box::new(output)))
 }

@@ -82,7 +82,7 @@ pub(super) async fn write<S: Store>(
         Statement::Select(_) => return Err(fault::internal()),
     };
     let shared = ConditionalWrite {
-        condition,
+        condition: condition.map(Box::new),
         return_values: returning.return_value(),
         on_condition_failure: returns.on_condition_failure,
         capacity: returns.capacity,

@@ -28,7 +28,7 @@ pub(crate) async fn get_item<S: Store>(
 ) -> Result<GetItemOutput, Error> {
     let table = engine.catalogue().lookup(&caller.namespace, &request.table)?;
     let row = bind_row(table.id, &table.schema, &request.key)?;
-    check_projection(&table, request.projection.as_ref())?;
+    check_projection(&table, request.projection.as_deref())?;
     let of = ReadOf { table: &table, index: None };
     let key = KeySource::Given(&request.key);
     engine.admit_read(of, || within_items(&row)).map_err(|throttled| {
@@ -47,8 +47,10 @@ pub(crate) async fn get_item<S: Store>(
     engine.note_key(of, read, key);
     let usage = || TableUsage { table: read, ..TableUsage::default() };
     let consumed_capacity = consumed(request.capacity, request.table.as_given(), CapacityForm::Plain, usage);
-    let item = match (found, request.projection.as_ref()) {
-        (Some(item), Some(_)) => Some(project(&mut engine.pace(), item, request.projection.as_ref()).await?),
+    let item = match (found, request.projection.as_deref()) {
+        (Some(item), Some(_)) => {
+            Some(project(&mut engine.pace(), item, request.projection.as_deref()).await?)
+        }
         (found, _) => found,
     };
     Ok(GetItemOutput { item, consumed_capacity })

@@ -37,7 +37,7 @@ pub(crate) async fn describe_stream<S: Store>(
     let more = shards.len() > request.limit;
     shards.truncate(request.limit);
     let last_evaluated_shard_id = shards.last().filter(|_| more).map(|shard| shard.shard_id.clone());
-    Ok(Response::DescribeStream(StreamDescription {
+    Ok(Response::DescribeStream(Box::new(StreamDescription {
         stream_arn: stream_arn(&found.table, &stream.terms.label),
         stream_label: stream.terms.label.clone(),
         status: status(stream, engine.env().now_ms()),
@@ -47,7 +47,7 @@ pub(crate) async fn describe_stream<S: Store>(
         key_schema: key_schema(&found.table.schema.key),
         shards,
         last_evaluated_shard_id,
-    }))
+    })))
 }
 
 fn is_selected(log: &ChangeLog, shard: &Shard, selection: &ShardSelection) -> bool {

@@ -10,11 +10,12 @@ pub(crate) fn consumed(
     table_name: &str,
     form: CapacityForm,
     usage: impl FnOnce() -> TableUsage,
-) -> Option<ConsumedCapacity> {
+) -> Option<Box<ConsumedCapacity>> {
     match level {
         ReturnConsumedCapacity::None => None,
         ReturnConsumedCapacity::Total | ReturnConsumedCapacity::Indexes => {
-            Some(ConsumedCapacity { table_name: table_name.to_owned(), usage: usage(), form, level })
+            let (table_name, usage) = (table_name.to_owned(), usage());
+            Some(Box::new(ConsumedCapacity { table_name, usage, form, level }))
         }
     }
 }

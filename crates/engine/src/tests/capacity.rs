@@ -11,7 +11,7 @@ fn wcu(output: WriteItemOutput) -> TableUsage {
 }
 
 fn rcu(output: PageOutput) -> ConsumedCapacity {
-    output.consumed_capacity.expect("it was asked for")
+    *output.consumed_capacity.expect("it was asked for")
 }
 
 fn sized(bytes: usize, rest: &[(&str, &str)]) -> Item {
@@ -93,7 +93,7 @@ fn a_get_is_charged_before_projection_and_for_nothing_at_least_a_block() {
     let bench = bench();
     bench.put(sized(5000, &[])).expect("put");
     let mut request = get_request(item([("pk", s("p")), ("sk", s("s"))]));
-    request.projection = Some(projection("pk"));
+    request.projection = Some(Box::new(projection("pk")));
     let usage = |request| {
         let output =
             block_on(crate::read::get_item::get_item(&bench.engine, &caller(), request)).expect("get");

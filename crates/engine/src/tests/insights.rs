@@ -141,7 +141,7 @@ fn keys_are_ranked_by_three_times_their_writes_and_their_reads() {
     bench.get(row("hot", "2")).expect("it is there");
     bench.delete(&delete_request(row("never", "1"))).expect("a delete of nothing costs a unit");
     let mut failing = put_request(row("hot", "9"));
-    failing.write.condition = Some(condition("attribute_exists(nothing)", []));
+    failing.write.condition = Some(Box::new(condition("attribute_exists(nothing)", [])));
     assert!(bench.put_with(&failing).is_err());
     let query = query_request(None, key_condition("pk = :p", [(":p", s("hot"))]));
     bench.query(&query).expect("a query");

@@ -39,7 +39,7 @@ fn long_computations_are_set_aside_and_short_ones_are_not() {
     assert_eq!(aside(|| drop(bench.get(key()))), 0);
     let contains = vec!["contains(v, :x)"; 149].join(" OR ");
     let mut check = put_request(large);
-    check.write.condition = Some(condition(&contains, [(":x", n(1))]));
+    check.write.condition = Some(Box::new(condition(&contains, [(":x", n(1))])));
     assert!(aside(|| drop(bench.put_with(&check))) > 0, "a condition");
     let copies: Vec<String> = (0..100).map(|number| format!("b{number} = v")).collect();
     let copies = update_request(key(), Some(update(&format!("SET {}", copies.join(",")), [])));

@@ -105,7 +105,7 @@ fn failed_conditions_cost_units_and_are_no_user_errors() {
     let bench = bench();
     for _ in 0..10 {
         let mut request = put_request(item([("pk", s("a")), ("sk", s("1"))]));
-        request.write.condition = Some(condition("attribute_exists(nothing)", []));
+        request.write.condition = Some(Box::new(condition("attribute_exists(nothing)", [])));
         let failed = block_on(bench.engine.execute(&caller(), Request::PutItem(Box::new(request))));
         assert!(failed.is_err());
     }

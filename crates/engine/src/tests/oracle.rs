@@ -67,7 +67,7 @@ fn step(bench: &Bench<MemoryStore>, oracle: &mut Oracle, dice: &mut Dice) {
         }
         1 => {
             let mut request = put_request(key_item(&key));
-            request.write.condition = Some(condition("attribute_not_exists(pk)", []));
+            request.write.condition = Some(Box::new(condition("attribute_not_exists(pk)", [])));
             assert_eq!(bench.put_with(&request).is_ok(), !exists);
             oracle.entry(key.clone()).or_insert_with(|| key_item(&key));
         }

@@ -30,7 +30,7 @@ pub(super) fn run(
 ) -> Result<ExecuteStatementOutput, Error> {
     let request = Request::ExecuteStatement(Box::new(ExecuteStatement::validate(parts)?));
     match block_on(bench.engine.execute(&caller(), request))? {
-        Response::ExecuteStatement(output) => Ok(output),
+        Response::ExecuteStatement(output) => Ok(*output),
         other => panic!("an answer of another operation: {other:?}"),
     }
 }

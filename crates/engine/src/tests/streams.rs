@@ -76,7 +76,7 @@ impl<S: Store> Bench<S> {
         let stream = stream.clone();
         let request = DescribeStream { stream, limit: 100, exclusive_start_shard_id: None, shards };
         match block_on(self.engine.execute(&caller(), Request::DescribeStream(request)))? {
-            Response::DescribeStream(description) => Ok(description),
+            Response::DescribeStream(description) => Ok(*description),
             other => panic!("{other:?}"),
         }
     }
@@ -88,7 +88,7 @@ impl<S: Store> Bench<S> {
         position: ShardPosition,
     ) -> Result<String, Error> {
         let request = GetShardIterator { stream: stream.clone(), shard_id: shard.into(), position };
-        match block_on(self.engine.execute(&caller(), Request::GetShardIterator(request)))? {
+        match block_on(self.engine.execute(&caller(), Request::GetShardIterator(Box::new(request))))? {
             Response::GetShardIterator(iterator) => Ok(iterator),
             other => panic!("{other:?}"),
         }
@@ -210,7 +210,7 @@ fn a_change_is_recorded_once_and_no_change_not_at_all() {
     bench.delete(&delete_request(key_of("a", "1"))).expect("delete");
     bench.delete(&delete_request(key_of("a", "1"))).expect("delete");
     let mut failing = delete_request(key_of("b", "1"));
-    failing.write.condition = Some(condition("attribute_exists(pk)", []));
+    failing.write.condition = Some(Box::new(condition("attribute_exists(pk)", [])));
     bench.delete(&failing).expect_err("there is no such item");
     bench.update(&update_request(key_of("b", "1"), Some(update("REMOVE x", [])))).expect("update");
     bench

@@ -126,7 +126,7 @@ fn a_failed_condition_costs_the_write_of_its_item() {
     let bench = bench_of(Throttle::Table, provisioned(10, 10));
     bench.wait(10);
     let mut request = put_request(row(1));
-    request.write.condition = Some(condition("attribute_exists(nothing)", []));
+    request.write.condition = Some(Box::new(condition("attribute_exists(nothing)", [])));
     let refused = |kind| {
         (0..1000).take_while(|_| bench.put_with(&request).is_err_and(|error| error.kind == kind)).count()
     };

@@ -34,7 +34,7 @@ fn a_failed_condition_writes_nothing_and_carries_the_item_when_asked() {
     let bench = bench();
     bench.put(with("x", s("1"))).expect("it is put");
     let mut request = put_request(with("x", s("2")));
-    request.write.condition = Some(condition("attribute_not_exists(pk)", []));
+    request.write.condition = Some(Box::new(condition("attribute_not_exists(pk)", [])));
     let error = bench.put_with(&request).expect_err("it exists");
     assert_eq!(
         (error.kind, error.message.as_str()),

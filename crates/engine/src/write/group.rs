@@ -80,13 +80,13 @@ impl GroupKind {
     }
 }
 
-/// The end of a group.
+/// The end of a group. What is rare and large is boxed, as each write moves it several times.
 pub(crate) enum GroupEnd {
     Written(Vec<Outcome>),
     /// At least one action was refused; nothing was written.
     Refused(Vec<Option<Refusal>>),
     /// The token was used before; nothing was written.
-    Replayed(TokenRow),
+    Replayed(Box<TokenRow>),
     /// Other writers are at work on the items of these actions; nothing was written.
     Conflict(Vec<bool>),
     /// The group is larger than a commit may be; nothing was written.
@@ -107,7 +107,7 @@ enum Attempt {
     /// The images of its items need this many bytes, which are not free now.
     NoRoom(usize),
     /// The outcome of the commit is unknown. This is what it would write.
-    Unknown(Pending),
+    Unknown(Box<Pending>),
 }
 
 /// The writes of a commit.
@@ -262,7 +262,7 @@ async fn attempt<'e, S: Store>(
     let now_ms = engine.env().now_ms();
     match own.map_or(Seen::New, |own| own.seen(stored, now_ms)) {
         Seen::New => {}
-        Seen::Used(used) => return Ok(Attempt::Ended(GroupEnd::Replayed(used))),
+        Seen::Used(used) => return Ok(Attempt::Ended(GroupEnd::Replayed(Box::new(used)))),
         Seen::Overtaken => return Ok(Attempt::Ended(GroupEnd::Overtaken)),
     }
     let bytes = image_bytes(actions, &items);
@@ -352,7 +352,7 @@ async fn commit<S: Store>(
         Err(CommitError::TooLarge) => Ok(Attempt::Ended(GroupEnd::TooLarge)),
         Err(CommitError::Unknown) => {
             note_changes(engine, &pending.outcomes);
-            Ok(Attempt::Unknown(pending))
+            Ok(Attempt::Unknown(Box::new(pending)))
         }
         Err(CommitError::Failed(error)) => Err(fault::storage(&error)),
     }

@@ -58,7 +58,7 @@ pub(crate) async fn write_one<'r, S: Store>(
     write: &'r ConditionalWrite,
     bind: impl Fn(&Table) -> Result<(ItemKey, Effect<'r>), BindFault> + Send + Sync,
 ) -> Result<WriteItemOutput, Error> {
-    let condition = write.condition.as_ref();
+    let condition = write.condition.as_deref();
     let action = || {
         let table = engine.catalogue().lookup(&caller.namespace, target.table)?;
         let (key, effect) = bind(&table)?;

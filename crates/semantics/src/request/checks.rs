@@ -112,7 +112,11 @@ pub(super) fn enveloped(error: Error, wording: Wording) -> Error {
 
 /// An item or a key. Names are checked before values; the first fault is the error.
 pub(super) fn item(part: AttributeMapPart, wording: Wording) -> Result<Item, Error> {
-    attributes(part, wording).map(Item::from_iter)
+    check_names(&part)?;
+    if let Some(fault) = part.iter().find_map(|(_, value)| value.as_ref().err()) {
+        return Err(value_error(fault, wording));
+    }
+    Ok(part.into_iter().filter_map(|(name, value)| Some((name, value.ok()?))).collect())
 }
 
 /// The attributes of an item or a key, as the client wrote them.
@@ -219,12 +223,15 @@ pub(super) const fn on_condition_failure(
 pub(super) fn expected(
     conditions: Option<&Vec<(String, ExpectedAttributeValueParts)>>,
     operator: Option<ConditionalOperator>,
-) -> Result<Option<Condition>, Error> {
-    conditions.into_iter().flatten().try_for_each(|(name, _)| check_name(name))?;
-    let condition =
-        conditions.map(|conditions| legacy::expected(conditions, operator)).transpose()?.flatten();
-    check_operator(operator, conditions.map_or(0, Vec::len))?;
-    Ok(condition)
+) -> Result<Option<Box<Condition>>, Error> {
+    let Some(conditions) = conditions else {
+        check_operator(operator, 0)?;
+        return Ok(None);
+    };
+    conditions.iter().try_for_each(|(name, _)| check_name(name))?;
+    let condition = legacy::expected(conditions, operator)?;
+    check_operator(operator, conditions.len())?;
+    Ok(condition.map(Box::new))
 }
 
 /// Validates the legacy `QueryFilter` or `ScanFilter`, then the operator that joins its conditions.

@@ -12,7 +12,7 @@ use crate::expression::{Condition, ConditionKind, Placeholders};
 #[derive(Clone, Debug)]
 pub struct ConditionalWrite {
     /// The condition of either dialect.
-    pub condition: Option<Condition>,
+    pub condition: Option<Box<Condition>>,
     /// PutItem and DeleteItem accept `None` and `AllOld` only.
     pub return_values: ReturnValue,
     /// Whether the error of a failed condition carries the item.
@@ -26,7 +26,7 @@ pub struct ConditionalWrite {
 /// The members of a request that become a [`ConditionalWrite`]; `expected` is the legacy condition, parsed.
 pub(super) struct ConditionalWriteParts<'p> {
     pub condition: Option<&'p String>,
-    pub expected: Option<Condition>,
+    pub expected: Option<Box<Condition>>,
     pub return_values: ReturnValue,
     pub on_condition_failure: Option<ReturnValuesOnConditionCheckFailure>,
     pub capacity: Option<ReturnConsumedCapacity>,
@@ -40,10 +40,13 @@ impl ConditionalWrite {
         parts: ConditionalWriteParts<'_>,
         mut placeholders: Placeholders<'_>,
     ) -> Result<Self, Error> {
-        let condition = checks::condition(parts.condition, ConditionKind::Condition, &mut placeholders)?;
+        let condition = match parts.condition {
+            None => parts.expected,
+            text => checks::condition(text, ConditionKind::Condition, &mut placeholders)?.map(Box::new),
+        };
         placeholders.finish()?;
         Ok(Self {
-            condition: condition.or(parts.expected),
+            condition,
             return_values: parts.return_values,
             on_condition_failure: checks::on_condition_failure(parts.on_condition_failure),
             capacity: parts.capacity.unwrap_or(ReturnConsumedCapacity::None),

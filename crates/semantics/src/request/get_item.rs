@@ -17,7 +17,7 @@ pub struct GetItem {
     /// Attributes of the primary key, not yet compared with the table's schema.
     pub key: Item,
     /// The parts of the item to return; absent: the whole item.
-    pub projection: Option<Projection>,
+    pub projection: Option<Box<Projection>>,
     /// From `ConsistentRead`; eventual unless the client asks for a strong read.
     pub consistency: Consistency,
     /// Which capacity figures the response carries.
@@ -50,7 +50,7 @@ impl GetItem {
         Ok(Self {
             table,
             key,
-            projection,
+            projection: projection.map(Box::new),
             consistency: Consistency::of(parts.consistent_read),
             capacity: parts.return_consumed_capacity.unwrap_or(ReturnConsumedCapacity::None),
         })

@@ -161,7 +161,7 @@ pub enum Request {
     GetItem(GetItem),
     GetRecords(GetRecords),
     GetResourcePolicy(GetResourcePolicy),
-    GetShardIterator(GetShardIterator),
+    GetShardIterator(Box<GetShardIterator>),
     ImportTable(Box<ImportTable>),
     JoinGlobalTable(Box<JoinGlobalTable>),
     ListBackups(Box<ListBackups>),

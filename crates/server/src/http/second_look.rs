@@ -162,7 +162,7 @@ impl<'r> Use<'r> {
     /// A write with a condition.
     fn writing(operation: Operation, table: &'r TableRef, write: &'r ConditionalWrite) -> Self {
         let made = Self::new(operation, table, write.capacity).returning(write.return_values);
-        made.mentioning(write.condition.as_ref())
+        made.mentioning(write.condition.as_deref())
     }
 
     fn query(query: &'r Query) -> Self {
@@ -335,7 +335,7 @@ fn uses<'r>(request: &'r Request) -> Option<Vec<Use<'r>>> {
         Request::GetItem(get) => vec![
             Use::new(Operation::GetItem, &get.table, get.capacity)
                 .of_items([&get.key])
-                .reading(get.projection.as_ref(), None),
+                .reading(get.projection.as_deref(), None),
         ],
         Request::PutItem(put) => {
             let made = Use::writing(Operation::PutItem, &put.table, &put.write).of_items([&put.item]);

@@ -217,7 +217,8 @@ impl<'b> Reader<'b> {
     }
 
     /// A text whose opening quote has been read.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "most are names of a few bytes, and a call takes as long")]
+    #[inline(always)]
     fn opened_text(&mut self) -> Option<Cow<'b, str>> {
         let start = self.at;
         let end = self.plain_end(start)?;
@@ -391,8 +392,8 @@ impl<'b> Reader<'b> {
     fn map(&mut self, levels: usize) -> Option<Item> {
         let mut entries = Vec::new();
         self.members(|reader, name| {
-            let value = reader.value(levels + 1)?;
-            entries.push((name.into_owned(), value));
+            let name = name.into_owned();
+            entries.push((name, reader.value(levels + 1)?));
             Some(())
         })?;
         Item::of_distinct(entries)
@@ -475,8 +476,8 @@ impl<T: ReadShort> ReadShort for Vec<(String, T)> {
             if (name.is_empty() || name.len() > sure_bytes) && text_violates(key, &name) {
                 return None;
             }
-            let entry = T::read(reader, value)?;
-            entries.push((name.into_owned(), entry));
+            let name = name.into_owned();
+            entries.push((name, T::read(reader, value)?));
             Some(())
         })?;
         let is_usual = !out_of_bounds(shape, count(entries.len()))

@@ -109,7 +109,9 @@ pub(super) fn validate(parts: Parts) -> Result<Request, Error> {
         Parts::GetResourcePolicy(parts) => {
             GetResourcePolicy::validate(&parts).map(Request::GetResourcePolicy)
         }
-        Parts::GetShardIterator(parts) => GetShardIterator::validate(*parts).map(Request::GetShardIterator),
+        Parts::GetShardIterator(parts) => {
+            GetShardIterator::validate(*parts).map(Box::new).map(Request::GetShardIterator)
+        }
         Parts::ImportTable(parts) => ImportTable::validate(*parts).map(Box::new).map(Request::ImportTable),
         Parts::ListBackups(parts) => ListBackups::validate(&parts).map(Box::new).map(Request::ListBackups),
         Parts::ExportTableToPointInTime(parts) => {

@@ -83,6 +83,18 @@ pub(crate) enum Pattern {
     Xml,
 }
 
+/// Whether each byte is one of those in names of tables and indexes.
+#[expect(clippy::indexing_slicing, reason = "the compiler runs it")]
+static IS_OF_NAMES: [bool; 256] = {
+    let mut is_of_names = [false; 256];
+    let (mut place, mut byte) = (0, 0_u8);
+    while byte < u8::MAX {
+        is_of_names[place] = byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-');
+        (place, byte) = (place + 1, byte + 1);
+    }
+    is_of_names
+};
+
 impl Pattern {
     /// The regular expression, as messages show it.
     pub(crate) const fn text(self) -> &'static str {
@@ -101,7 +113,7 @@ impl Pattern {
 
     #[inline]
     pub(crate) fn matches(self, text: &str) -> bool {
-        let letter = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-');
+        let letter = |byte: u8| IS_OF_NAMES.get(usize::from(byte)).is_some_and(|is| *is);
         match self {
             Self::Name => !text.is_empty() && text.bytes().all(letter),
             Self::NameOrEmpty => text.bytes().all(letter),

@@ -52,7 +52,7 @@ fn capacity(level: ReturnConsumedCapacity, form: CapacityForm) -> ConsumedCapaci
 fn write_output(capacity: Option<ConsumedCapacity>) -> Response {
     Response::PutItem(WriteItemOutput {
         attributes: None,
-        consumed_capacity: capacity,
+        consumed_capacity: capacity.map(Box::new),
         item_collection_metrics: None,
     })
 }

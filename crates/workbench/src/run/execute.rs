@@ -151,7 +151,7 @@ impl Asking<'_> {
         if let Some(item) = output.item {
             self.returned(&item, Some(key));
         }
-        add_capacity(&mut self.report.capacity, output.consumed_capacity);
+        add_capacity(&mut self.report.capacity, output.consumed_capacity.map(|capacity| *capacity));
         Ok(())
     }
 
@@ -361,7 +361,7 @@ impl Asking<'_> {
         for item in page.items.into_iter().flatten() {
             self.returned(&item, None);
         }
-        add_capacity(&mut self.report.capacity, page.consumed_capacity);
+        add_capacity(&mut self.report.capacity, page.consumed_capacity.map(|capacity| *capacity));
     }
 
     fn returned(&mut self, item: &EncodedItem, key: Option<&Item>) {

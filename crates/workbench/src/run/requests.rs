@@ -89,10 +89,12 @@ fn single(actions: &[Action<'_>]) -> Result<Request, Error> {
 /// An action's condition in the form of a delete of its item; an update keeps its own, because every
 /// placeholder must be used.
 pub(super) fn condition(action: &Action<'_>) -> Result<Option<Condition>, Error> {
-    if action.kind == WriteKind::Update {
-        return UpdateItem::validate(update_parts(action)).map(|request| request.write.condition);
-    }
-    DeleteItem::validate(deletion(action)).map(|request| request.write.condition)
+    let write = if action.kind == WriteKind::Update {
+        UpdateItem::validate(update_parts(action))?.write
+    } else {
+        DeleteItem::validate(deletion(action))?.write
+    };
+    Ok(write.condition.map(|condition| *condition))
 }
 
 fn deletion(action: &Action<'_>) -> DeleteItemParts {

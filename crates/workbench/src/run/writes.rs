@@ -309,7 +309,7 @@ fn take(report: &mut PatternReport, actions: &[Action<'_>], answer: Response) ->
     let mut items = Vec::new();
     match answer {
         Response::PutItem(output) | Response::UpdateItem(output) | Response::DeleteItem(output) => {
-            add_capacity(&mut report.capacity, output.consumed_capacity);
+            add_capacity(&mut report.capacity, output.consumed_capacity.map(|capacity| *capacity));
         }
         Response::TransactWriteItems(output) => {
             add_capacity(&mut report.capacity, output.consumed_capacity.into_iter().flatten());
