@@ -20,6 +20,12 @@ pub(super) async fn step<S: Store>(engine: &Engine<S>, now_ms: u64) -> NextWake 
         return wake(due_ms);
     }
     let after = if engine.owns(STORE) { engine.store().tend().await } else { Ok(Some(LOOK)) };
+    match &after {
+        Err(fault) => engine.set_upkeep_fault(Some(fault.to_string())),
+        // A round goes on, and may fail yet.
+        Ok(Some(after)) if *after < LOOK => {}
+        Ok(_) => engine.set_upkeep_fault(None),
+    }
     let due_ms = match after {
         Ok(Some(after)) => now_ms.saturating_add(u64::try_from(after.as_millis()).unwrap_or(u64::MAX)),
         Ok(None) => NEVER_MS,
@@ -28,6 +34,13 @@ pub(super) async fn step<S: Store>(engine: &Engine<S>, now_ms: u64) -> NextWake 
     };
     engine.upkeep_due().store(due_ms, Ordering::Relaxed);
     wake(due_ms)
+}
+
+impl<S: Store> Engine<S> {
+    /// Whether this process does the upkeep of a store that other processes use too.
+    pub fn does_upkeep(&self) -> bool {
+        self.is_shared() && self.owns(STORE)
+    }
 }
 
 const NEVER_MS: u64 = u64::MAX;

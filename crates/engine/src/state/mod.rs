@@ -136,6 +136,8 @@ struct Shared<S: Store> {
     token_sweep_ms: AtomicU64,
     /// When the store's upkeep is due next.
     upkeep_due_ms: AtomicU64,
+    /// Why the last round of the store's upkeep failed.
+    upkeep_fault: Mutex<Option<String>>,
     scaling: ScalingSchedule,
     due: DueWork,
     keeping: Keeping,
@@ -190,6 +192,7 @@ impl<S: Store> Engine<S> {
             throughput_save_ms: AtomicU64::new(0),
             token_sweep_ms: AtomicU64::new(0),
             upkeep_due_ms: AtomicU64::new(0),
+            upkeep_fault: Mutex::default(),
             scaling: ScalingSchedule::default(),
             due: DueWork::default(),
             keeping: Keeping::default(),
@@ -293,6 +296,15 @@ impl<S: Store> Engine<S> {
 
     pub(crate) fn upkeep_due(&self) -> &AtomicU64 {
         &self.shared.upkeep_due_ms
+    }
+
+    /// Why the last round of the store's upkeep failed, if it did.
+    pub fn upkeep_fault(&self) -> Option<String> {
+        self.shared.upkeep_fault.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn set_upkeep_fault(&self, fault: Option<String>) {
+        *self.shared.upkeep_fault.lock().unwrap_or_else(PoisonError::into_inner) = fault;
     }
 
     pub(crate) fn keeping(&self) -> &Keeping {

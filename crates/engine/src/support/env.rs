@@ -4,10 +4,13 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::pin::Pin;
 use std::sync::Arc;
 
 use keywright_semantics::place::{RegionName, is_account};
 use keywright_semantics::request::TableRef;
+
+use crate::support::lane;
 
 /// Milliseconds of a minute.
 pub(crate) const MINUTE_MS: u64 = 60_000;
@@ -24,6 +27,11 @@ pub trait Env: Send + Sync {
 
     /// 128 random bits.
     fn random_u128(&self) -> u128;
+
+    /// Waits, before another look at what other processes do. Where time stands still, nothing is waited for.
+    fn pause(&self, _ms: u64) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        Box::pin(lane::yield_now())
+    }
 }
 
 macro_rules! name {

@@ -2,6 +2,7 @@
 //! missing.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use keywright_semantics::codec::EncodedItem;
 use keywright_semantics::error::{Error, ErrorKind};
@@ -15,6 +16,7 @@ use keywright_semantics::value::AttributeValue;
 use super::flaky_store::{Fate, FlakyStore};
 use super::harness::*;
 use super::transactions::{act, key, transaction};
+use crate::support::env::Env as _;
 use crate::write::change::{Action, Effect};
 
 fn flaky() -> (Bench<FlakyStore>, FlakyStore) {
@@ -65,6 +67,48 @@ fn a_single_write_that_never_gets_through_is_answered_as_a_conflict() {
     assert_eq!(error.kind, ErrorKind::TransactionConflict);
     assert!(store.untouched() > 0, "tries are bounded");
     assert_eq!(counted(&bench), None);
+}
+
+#[test]
+fn a_write_over_a_slow_store_is_given_up_in_time() {
+    let store = FlakyStore::shared();
+    let bench = bench_on(store.clone(), schema(), u64::MAX);
+    bench.put(key("a")).expect("put");
+    for fate in [Fate::Conflict, Fate::UnknownLost] {
+        store.next(&[fate; 100]);
+        bench.env.look_ms.store(700, Ordering::Relaxed);
+        let began_ms = bench.env.now_ms();
+        let error = add_one(&bench).expect_err("every try fails");
+        let took_ms = bench.env.now_ms() - began_ms;
+        bench.env.look_ms.store(0, Ordering::Relaxed);
+        let expected = match fate {
+            Fate::Conflict => ErrorKind::TransactionConflict,
+            _ => ErrorKind::InternalServerError,
+        };
+        assert_eq!(error.kind, expected, "{fate:?}");
+        assert!(took_ms < 45_000, "{fate:?}: {took_ms} ms");
+        assert!(store.untouched() > 50, "{fate:?}: {} commits are left", store.untouched());
+        store.calm();
+    }
+}
+
+#[test]
+fn writers_of_several_processes_make_way_for_each_other_after_the_second_conflict() {
+    let store = FlakyStore::shared();
+    let bench = bench_on(store.clone(), schema(), u64::MAX);
+    let pauses = || std::mem::take(&mut *bench.env.pauses_ms.lock().expect("not poisoned"));
+    store.next(&[Fate::Conflict; 2]);
+    add_one(&bench).expect("the third try succeeds");
+    assert_eq!(pauses(), [0; 0], "ordinary contention waits for nothing");
+    store.next(&[Fate::Conflict; 10]);
+    add_one(&bench).expect("the eleventh try succeeds");
+    let (pauses, longest) = (pauses(), [2, 4, 8, 16, 32, 64, 64, 64]);
+    assert_eq!(pauses.len(), longest.len(), "{pauses:?}");
+    assert!(
+        pauses.iter().zip(longest).all(|(ms, longest)| (longest / 2..=longest).contains(ms)),
+        "{pauses:?}"
+    );
+    assert_eq!(counted(&bench), Some(n(2)));
 }
 
 #[test]

@@ -67,6 +67,8 @@ struct Script {
     commits: Vec<Commit>,
     /// Rounds of upkeep.
     rounds: usize,
+    /// What rounds of upkeep come to, if not to a round's end.
+    upkeep: Option<Result<Option<Duration>, StoreError>>,
 }
 
 /// A memory store with scripted ends of the next commits; without a script they succeed.
@@ -150,6 +152,11 @@ impl FlakyStore {
     /// Rounds of upkeep since the last call.
     pub(super) fn take_rounds(&self) -> usize {
         std::mem::take(&mut self.script.lock().expect("not poisoned").rounds)
+    }
+
+    /// Rounds of upkeep come to this from now on.
+    pub(super) fn set_upkeep(&self, round: Option<Result<Option<Duration>, StoreError>>) {
+        self.script.lock().expect("not poisoned").upkeep = round;
     }
 
     /// Writes an empty row past everything.
@@ -342,8 +349,9 @@ impl Store for FlakyStore {
     }
 
     async fn tend(&self) -> Result<Option<Duration>, StoreError> {
-        self.script.lock().expect("not poisoned").rounds += 1;
-        Ok(Some(UPKEEP))
+        let mut script = self.script.lock().expect("not poisoned");
+        script.rounds += 1;
+        script.upkeep.clone().unwrap_or(Ok(Some(UPKEEP)))
     }
 
     async fn size_estimate_bytes(&self, range: &KeyRange) -> Result<u64, StoreError> {

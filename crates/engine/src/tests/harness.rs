@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::num::NonZeroU32;
-use std::pin::pin;
-use std::sync::Arc;
+use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 
@@ -41,6 +41,7 @@ use keywright_store::memory::MemoryStore;
 use crate::state::Engine;
 use crate::support::config::EngineConfig;
 use crate::support::env::{AccountId, Caller, Env, Namespace, Region};
+use crate::support::lane;
 
 pub(crate) const TABLE: &str = "t";
 
@@ -48,12 +49,21 @@ pub(crate) const TABLE: &str = "t";
 #[derive(Default)]
 pub(crate) struct TestEnv {
     pub now_ms: AtomicU64,
+    /// How far each look at the clock moves it.
+    pub look_ms: AtomicU64,
     pub random: AtomicU64,
+    /// What was waited for.
+    pub pauses_ms: Mutex<Vec<u64>>,
 }
 
 impl Env for TestEnv {
     fn now_ms(&self) -> u64 {
-        self.now_ms.load(Ordering::Relaxed)
+        self.now_ms.fetch_add(self.look_ms.load(Ordering::Relaxed), Ordering::Relaxed)
+    }
+
+    fn pause(&self, ms: u64) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        self.pauses_ms.lock().expect("not poisoned").push(ms);
+        Box::pin(lane::yield_now())
     }
 
     fn random_u128(&self) -> u128 {

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
+use keywright_store::StoreError;
 use keywright_store::memory::MemoryStore;
 
 use super::flaky_store::{FlakyStore, UPKEEP};
@@ -41,6 +43,27 @@ fn one_of_several_processes_does_the_upkeep_and_another_one_takes_it_over() {
         work(&processes, UPKEEP.as_secs() + 15);
         assert!(store.take_rounds() >= 1, "somebody goes on");
     }
+}
+
+#[test]
+fn a_round_that_fails_is_known_until_one_has_ended() {
+    let store = FlakyStore::shared();
+    let env = Arc::new(TestEnv::default());
+    let shared_env: Arc<dyn Env> = Arc::<TestEnv>::clone(&env);
+    let engine = block_on(Engine::open(store.clone(), shared_env, EngineConfig::default()));
+    let engine = engine.expect("the store opens");
+    let next = |round| {
+        store.set_upkeep(round);
+        let now_ms = env.now_ms.fetch_add(2 * 60_000, Ordering::Relaxed) + 2 * 60_000;
+        block_on(engine.step(now_ms));
+        engine.upkeep_fault()
+    };
+    assert_eq!(next(None), None);
+    let fault = next(Some(Err(StoreError::Io("PD does not answer".to_owned()))));
+    assert_eq!(fault.as_deref(), Some("storage I/O failed: PD does not answer"));
+    assert_eq!(next(Some(Ok(Some(Duration::from_secs(1))))), fault, "the next round is under way");
+    assert_eq!(next(None), None);
+    assert!(engine.does_upkeep());
 }
 
 #[test]

@@ -42,6 +42,14 @@ const WRITE_ATTEMPTS_MAX: usize = 16;
 /// The same where other processes write the items too. Each has at most one writer of an item at work, and
 /// one of them succeeds.
 const SHARED_WRITE_ATTEMPTS_MAX: usize = 100;
+/// How long a group is tried again after its first try, which may be late because the process was frozen. A
+/// try may last as long as the store waits for an answer.
+const TRYING_MS_MAX: u64 = 30_000;
+/// Conflicts with other processes after which the next try comes at once. The pauses after further ones
+/// double up to the longest, and a random part of up to half is left out, so that writers do not meet again.
+const CONFLICTS_AT_ONCE: u32 = 2;
+const PAUSE_MS_FIRST: u64 = 2;
+const PAUSE_MS_MAX: u64 = 64;
 
 /// Steps of binding one byte of an item: it is checked, encoded, and projected to the indexes.
 const BINDING_STEPS_PER_BYTE: u64 = 8;
@@ -135,6 +143,7 @@ pub(crate) async fn run<'r, S: Store>(
     let mut pace = engine.pace();
     let mut room = Room::default();
     let attempts_max = if engine.is_shared() { SHARED_WRITE_ATTEMPTS_MAX } else { WRITE_ATTEMPTS_MAX };
+    let (mut ends_ms, mut conflicts) = (None, 0);
     for _ in 0..attempts_max {
         let actions = pace.turn(bind_steps, |_| bind()).await??;
         if actions.iter().any(|action| action.table.strong.is_some()) {
@@ -163,6 +172,7 @@ pub(crate) async fn run<'r, S: Store>(
             Attempt::Conflict(read) => {
                 engine.note_conflict();
                 last_read = read;
+                conflicts += 1;
             }
             Attempt::NoRoom(bytes) => {
                 // Not behind the latch: its next holder may be the one that has the memory.
@@ -184,8 +194,24 @@ pub(crate) async fn run<'r, S: Store>(
             }
         }
         drop(guard);
+        if engine.is_shared() {
+            let now_ms = engine.env().now_ms();
+            if now_ms >= *ends_ms.get_or_insert(now_ms.saturating_add(TRYING_MS_MAX)) {
+                break;
+            }
+            if conflicts > CONFLICTS_AT_ONCE {
+                engine.env().pause(pause_ms(engine.env(), conflicts - CONFLICTS_AT_ONCE)).await;
+            }
+        }
     }
     Ok(GroupEnd::Conflict(Box::pin(collided(engine, &bind()?, last_read)).await?))
+}
+
+/// How long the next try waits after this conflict of those that are waited after, from 1 on.
+fn pause_ms(env: &dyn Env, conflict: u32) -> u64 {
+    let longest = (PAUSE_MS_FIRST << (conflict - 1).min(u64::BITS / 2)).min(PAUSE_MS_MAX);
+    let random = u64::try_from(env.random_u128() % u128::from(longest / 2 + 1)).unwrap_or_default();
+    longest - random
 }
 
 /// The actions whose items changed since the last try read them; all actions, if none changed.
@@ -518,6 +544,8 @@ async fn is_stored<S: Store>(engine: &Engine<S>, own: &PendingRow) -> Result<boo
 
 /// Tries to resolve an unknown outcome before the client gets an internal error.
 const SETTLE_ATTEMPTS_MAX: usize = 8;
+/// After so long none is begun. One may last as long as the store waits for an answer.
+const SETTLE_MS_MAX: u64 = 20_000;
 
 /// Resolves a commit of unknown outcome; true if it happened. The latches keep out this process's other
 /// writers.
@@ -540,7 +568,11 @@ async fn settle<S: Store>(
         .collect();
     let mut keys: Vec<Bytes> = changed.iter().map(|(action, _)| action.key.row.clone()).collect();
     keys.extend(pending.own.iter().map(|own| own.key.clone()));
+    let begun_ms = engine.env().now_ms();
     for _ in 0..SETTLE_ATTEMPTS_MAX {
+        if engine.env().now_ms().saturating_sub(begun_ms) >= SETTLE_MS_MAX {
+            break;
+        }
         let tables: Vec<Arc<Table>> =
             changed.iter().map(|(action, _)| engine.catalogue().newest(&action.table)).collect();
         let guard = TableGuard::of(tables.iter().map(|table| &**table));

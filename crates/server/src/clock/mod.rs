@@ -5,12 +5,15 @@
 
 pub(crate) mod endpoint;
 
+use std::pin::Pin;
 use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use keywright_engine::Env;
 use keywright_semantics::monitoring::document::time_of_text;
+use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::process::environment;
@@ -145,6 +148,15 @@ impl Env for Clock {
 
     fn random_u128(&self) -> u128 {
         environment::random_u128()
+    }
+
+    /// In real time: other processes have clocks of their own.
+    fn pause(&self, ms: u64) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        match Handle::try_current() {
+            Ok(_) => Box::pin(tokio::time::sleep(Duration::from_millis(ms))),
+            // Nothing else is at work on this thread.
+            Err(_outside) => Box::pin(tokio::task::yield_now()),
+        }
     }
 }
 

@@ -312,6 +312,14 @@ pub(crate) fn shared_store(exposition: &mut Exposition, sharing: &Sharing) {
         "Questions to the store that this server waited for.",
         sharing.round_trips,
     );
+    if let Some(kept) = sharing.versions_kept {
+        exposition.single(
+            GAUGE,
+            "keywright_store_safe_point_age_seconds",
+            "How long ago the time was before which TiKV removes old versions of rows.",
+            Millionths(u64::try_from(kept.as_micros()).unwrap_or(u64::MAX)),
+        );
+    }
 }
 
 /// `opened_again`: how often the store was opened again after the disk was full.

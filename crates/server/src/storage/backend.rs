@@ -165,6 +165,16 @@ impl AnyStore {
         }
     }
 
+    /// How long ago the oldest time was that a store of another machine keeps versions of, if this server has
+    /// moved it.
+    pub(crate) fn versions_kept(&self) -> Option<Duration> {
+        match self {
+            #[cfg(feature = "tikv")]
+            Self::Tikv(store) => store.versions_kept(),
+            _ => None,
+        }
+    }
+
     /// Why a store of another machine has given no session of late; `None` while it does, or does not say.
     pub(crate) fn outage(&self) -> Option<Outage> {
         match self {

@@ -65,6 +65,8 @@ pub(crate) struct Sharing {
     pub(crate) processes: usize,
     /// Questions to the store that this server waited for.
     pub(crate) round_trips: u64,
+    /// How long ago the oldest time was that the store keeps versions of, if this server moves it.
+    pub(crate) versions_kept: Option<Duration>,
 }
 
 /// A shared store that gives no session.
@@ -157,7 +159,13 @@ impl Database {
         let running = self.running.load();
         let running = running.as_ref().filter(|running| running.engine.is_shared())?;
         let round_trips = running.store.round_trips();
-        Some(Sharing { processes: running.engine.processes(), round_trips })
+        let versions_kept = running.store.versions_kept().filter(|_| running.engine.does_upkeep());
+        Some(Sharing { processes: running.engine.processes(), round_trips, versions_kept })
+    }
+
+    /// Why the last round of a shared store's upkeep failed, if it did.
+    pub(crate) fn upkeep_fault(&self) -> Option<String> {
+        self.running.load().as_ref()?.engine.upkeep_fault()
     }
 
     /// What history and jobs take, and how far restores are behind in milliseconds; `None` while the store is

@@ -40,24 +40,46 @@ async fn watch_for_ever(database: &Database) {
     }
 }
 
-/// What was said last: since when the store is lost.
+/// What was said last.
 #[derive(Default)]
-struct Log(Option<Instant>);
+struct Log {
+    /// Since when the store is lost.
+    lost: Option<Instant>,
+    /// Why its upkeep fails.
+    upkeep: Option<String>,
+}
 
 impl Log {
     fn look(&mut self, database: &Database) {
-        match (database.lost(), self.0) {
+        self.look_at_upkeep(database.upkeep_fault());
+        match (database.lost(), self.lost) {
             (Some(lost), None) => {
                 let now = environment::instant();
-                self.0 = Some(now.checked_sub(lost.lasted).unwrap_or(now));
+                self.lost = Some(now.checked_sub(lost.lasted).unwrap_or(now));
                 tracing::warn!("{}; requests fail with HTTP 500 meanwhile; {}", lost.reason, lost.advice);
             }
             (None, Some(since)) => {
-                self.0 = None;
+                self.lost = None;
                 let (place, seconds) = (database.answering(), since.elapsed().as_secs_f64());
                 tracing::warn!("the store answers again after {seconds:.1} s, at {place}");
             }
             (Some(_), Some(_)) | (None, None) => {}
         }
+    }
+
+    /// A reason is said once, until another one or none comes.
+    fn look_at_upkeep(&mut self, fault: Option<String>) {
+        if fault == self.upkeep {
+            return;
+        }
+        if let Some(reason) = &fault {
+            tracing::warn!(
+                "the upkeep of the store failed and is tried again: {reason}; old versions of rows take room until \
+                 it succeeds"
+            );
+        } else {
+            tracing::warn!("the upkeep of the store succeeds again, or another server does it");
+        }
+        self.upkeep = fault;
     }
 }
