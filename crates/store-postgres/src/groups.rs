@@ -24,6 +24,11 @@ use crate::fault;
 /// While a statement is under way, the next one is sent this long after it at the soonest. So reads wait for
 /// no longer where PostgreSQL is far away, reads its disk, or no longer answers.
 const APART: Duration = Duration::from_micros(500);
+/// One more statement is under way for each such part of the time that a statement takes: where PostgreSQL is
+/// near one is, and where it is far away no read waits for long.
+const STATEMENT_PART: Duration = Duration::from_micros(250);
+/// The part of itself by which the shortest time grows with each statement that took longer.
+const QUICKEST_GROWS_BY: u32 = 64;
 /// The first read that waits sends the next statement after this time, if no other read did. Timers have no
 /// finer steps.
 const WAIT_MAX: Duration = Duration::from_millis(1);
@@ -70,11 +75,19 @@ struct State<R: SharedRead> {
     number: u64,
     under_way: usize,
     sent: Instant,
+    /// The shortest time that a statement took of late; zero before the first one.
+    quickest: Duration,
 }
 
 impl<R: SharedRead> Default for Group<R> {
     fn default() -> Self {
-        let state = State { waiting: VecDeque::new(), number: 0, under_way: 0, sent: Instant::now() };
+        let state = State {
+            waiting: VecDeque::new(),
+            number: 0,
+            under_way: 0,
+            sent: Instant::now(),
+            quickest: Duration::ZERO,
+        };
         Self { state: Mutex::new(state) }
     }
 }
@@ -83,11 +96,21 @@ impl<R: SharedRead> State<R> {
     /// Counts a statement, if one may be sent now.
     fn send(&mut self) -> bool {
         let now = Instant::now();
-        let may = self.under_way == 0 || now.duration_since(self.sent) >= APART;
+        let may = self.has_room() || now.duration_since(self.sent) >= APART;
         if may {
             self.count(now);
         }
         may
+    }
+
+    fn has_room(&self) -> bool {
+        let parts = self.quickest.as_micros() / STATEMENT_PART.as_micros();
+        u128::try_from(self.under_way).is_ok_and(|under_way| under_way <= parts)
+    }
+
+    fn note(&mut self, took: Duration) {
+        let grown = self.quickest.saturating_add(self.quickest / QUICKEST_GROWS_BY);
+        self.quickest = if self.quickest.is_zero() { took } else { took.min(grown) };
     }
 
     fn count(&mut self, now: Instant) {
@@ -253,9 +276,11 @@ async fn lead_others<R: SharedRead>(
     let mut reads = Vec::with_capacity(others.len().saturating_add(1));
     reads.push(read);
     reads.extend(others);
+    let began = Instant::now();
     let answered = R::read(&session, &reads).await;
     match answered {
         Ok(answers) => {
+            lead.group.state().note(began.elapsed());
             assert_eq!(answers.len(), reads.len(), "each read has an answer");
             let mut answers = answers.into_iter();
             let own = answers.next().expect("the read that leads is one of them");
@@ -380,6 +405,24 @@ mod tests {
         drop(third);
         drop(lead(fourth.now_or_never()));
         assert_eq!(reads.under_way(), 0);
+    }
+
+    #[test]
+    fn where_postgresql_is_far_away_several_statements_are_under_way() {
+        let reads = Reads::new();
+        let first = reads.first();
+        reads.group.state().note(Duration::from_micros(100));
+        drop(reads.waiting(1));
+        for _ in 0..1_000 {
+            reads.group.state().note(Duration::from_millis(2));
+        }
+        let others: Vec<_> = (1..=8).map(|number| lead(reads.joining(number).now_or_never())).collect();
+        assert_eq!(reads.under_way(), 9);
+        drop(reads.waiting(9));
+        drop((first, others));
+        reads.group.state().note(Duration::from_micros(100));
+        let _near = reads.first();
+        drop(reads.waiting(1));
     }
 
     #[test]
