@@ -36,6 +36,9 @@ const ANSWER_WAIT: Duration = Duration::from_secs(12);
 const SERVER_WAIT: Duration = Duration::from_secs(3);
 /// How long a suspect connection has to answer.
 const PING_WAIT: Duration = Duration::from_secs(2);
+/// A commit that has no answer for so long may have none at all: the synchronous standby is away, or follows
+/// another server.
+const COMMIT_IS_LATE: Duration = Duration::from_secs(4);
 /// How long a server in doubt has to confirm a commit. Its synchronous standby may just be changing.
 const CONFIRM_WAIT: Duration = Duration::from_secs(8);
 /// The first statements of a connection. A statement or a forgotten transaction must not hold locks for ever.
@@ -97,6 +100,8 @@ pub(crate) struct Pool {
     /// The server of the address that takes writes, as the last connection showed.
     primary: AtomicUsize,
     outages: OutageWatch,
+    /// Whether another primary is being looked for.
+    is_looking: AtomicBool,
     /// Connections that the server allowed when the store was opened.
     allowed: OnceLock<u32>,
     /// The system that this store is in, from the first connection on.
@@ -126,23 +131,32 @@ impl Pool {
             found: AtomicUsize::new(0),
             primary: AtomicUsize::new(0),
             outages: OutageWatch::default(),
+            is_looking: AtomicBool::new(false),
             allowed: OnceLock::new(),
             system: OnceLock::new(),
             timeline: AtomicU32::new(0),
             round_trips: AtomicU64::new(0),
         });
-        let dialled = match pool.dial().await {
-            Ok(dialled) => dialled,
-            Err(mut refusals) => {
-                pool.examine(&mut refusals).await;
-                return Err(refusals.of_open(&pool.options));
+        let mut tried = None;
+        let dialled = loop {
+            let dialled = match pool.dial().await {
+                Ok(dialled) => dialled,
+                Err(mut refusals) => {
+                    pool.examine(&mut refusals).await;
+                    return Err(refusals.of_open(&pool.options));
+                }
+            };
+            layout::check(&dialled.wire, &pool.options).await?;
+            if let Some(allowed) = layout::connections_allowed(&dialled.wire).await {
+                pool.allowed.get_or_init(|| allowed);
+            }
+            let Err(reason) = pool.confirm(&dialled.wire).await else { break dialled };
+            // A primary without its standby may have a successor at a later place of the address.
+            let at = pool.primary.load(Ordering::Relaxed);
+            if tried.replace(at) == Some(at) || pool.options.servers.len() == 1 {
+                return Err(OpenError::Unconfirmed(reason));
             }
         };
-        layout::check(&dialled.wire, &pool.options).await?;
-        if let Some(allowed) = layout::connections_allowed(&dialled.wire).await {
-            pool.allowed.get_or_init(|| allowed);
-        }
-        pool.confirm(&dialled.wire).await.map_err(OpenError::Unconfirmed)?;
         layout::prepare(&dialled.wire, &pool.options).await?;
         let prepared = dialled.prepared(&pool.options.schema).await;
         let connection = prepared.map_err(|error| refusals::of_statement(&error, &pool.options))?;
@@ -413,7 +427,35 @@ impl Pool {
             Ok(_) => {
                 assert!(doubts <= self.doubts.load(Ordering::Relaxed), "doubts are only added");
                 self.confirmed.fetch_max(doubts, Ordering::Relaxed);
+                self.outages.confirmed();
                 Ok(())
+            }
+        }
+    }
+
+    /// A commit that was sent then has no answer yet.
+    fn commit_is_late(self: &Arc<Self>, sent: Instant) {
+        let is_new = self.outages.unconfirmed(sent);
+        if is_new && self.options.servers.len() > 1 && !self.is_looking.swap(true, Ordering::Relaxed) {
+            let pool = Arc::clone(self);
+            self.runtime.spawn(async move {
+                pool.look_for_successor().await;
+                pool.is_looking.store(false, Ordering::Relaxed);
+            });
+        }
+    }
+
+    /// Looks whether another server of the address has taken the primary's place, which then runs without its
+    /// standby. From then on connections lead there.
+    async fn look_for_successor(&self) {
+        let (primary, latest) = (self.primary.load(Ordering::Relaxed), self.timeline.load(Ordering::Relaxed));
+        for at in (0..self.options.servers.len()).filter(|at| *at != primary) {
+            let Ok(dialled) = self.dial_in_time(at).await else { continue };
+            if dialled.identity.is_some_and(|identity| identity.timeline > latest) {
+                self.found.store(at, Ordering::Relaxed);
+                self.primary.store(at, Ordering::Relaxed);
+                self.doubt();
+                return;
             }
         }
     }
@@ -511,6 +553,26 @@ impl Session {
                 Err(Unanswered::Silence)
             }
         }
+    }
+
+    /// The answer to a commit.
+    pub(crate) async fn answer_to_commit<T>(
+        &self,
+        question: impl Future<Output = Result<T, tokio_postgres::Error>>,
+    ) -> Result<T, Unanswered> {
+        let sent = Instant::now();
+        let mut answering = std::pin::pin!(self.answer(question));
+        let answer = match self.pool.timed(COMMIT_IS_LATE, answering.as_mut()).await {
+            Ok(answer) => answer,
+            Err(_late) => {
+                self.pool.commit_is_late(sent);
+                answering.await
+            }
+        };
+        if answer.is_ok() {
+            self.pool.outages.confirmed();
+        }
+        answer
     }
 
     /// Has the server of this connection confirm a commit.

@@ -69,7 +69,7 @@ pub(crate) async fn prepare(wire: &Wire, options: &PostgresOptions) -> Result<()
         Found::Nothing => {}
     }
     let create =
-        format!("BEGIN; SELECT pg_advisory_xact_lock({CREATION_LOCK}); {}; COMMIT", creation(schema));
+        format!("BEGIN; SELECT pg_advisory_xact_lock({CREATION_LOCK}); {}; COMMIT", creation(&quoted(schema)));
     match wire.ask(wire.client.batch_execute(&create)).await {
         Ok(()) => Ok(()),
         Err(error) => {
@@ -115,7 +115,7 @@ async fn found(wire: &Wire, options: &PostgresOptions) -> Result<Found, OpenErro
     if !names.iter().any(|name| name == "keywright_layout") {
         return Err(OpenError::Foreign(schema.to_owned()));
     }
-    let layout = format!("SELECT layout FROM {schema}.keywright_layout");
+    let layout = format!("SELECT layout FROM {}.keywright_layout", quoted(schema));
     let row = wire.ask(wire.client.query_opt(&layout, &[])).await.map_err(failed)?;
     match row.map(|row| row.get::<_, String>(0)) {
         Some(layout) if layout == LAYOUT => Ok(Found::Ours),
@@ -129,6 +129,11 @@ async fn found(wire: &Wire, options: &PostgresOptions) -> Result<Found, OpenErro
 /// `changed` is the transaction that wrote the row last; the partial index finds removed rows by it.
 /// Hot rows are rewritten within their page where there is room, hence the fill factor; autovacuum comes
 /// after 5,000 dead rows and not after a fifth of the table, because a queue is rewritten all the time.
+/// The name as statements have it: it may be a word of SQL.
+fn quoted(schema: &str) -> String {
+    format!("\"{schema}\"")
+}
+
 fn creation(schema: &str) -> String {
     format!(
         "CREATE SCHEMA IF NOT EXISTS {schema};
@@ -236,6 +241,7 @@ pub(crate) struct Statements {
 
 impl Statements {
     pub(crate) async fn prepare(wire: &Wire, schema: &str) -> Result<Self, tokio_postgres::Error> {
+        let schema = quoted(schema);
         let rows = format!("{schema}.keywright_rows");
         // Rows up to the one that reaches a budget of bytes, and one more, which says that there are more.
         // Lengths of large values are known without reading them.

@@ -1,33 +1,53 @@
-//! Whether sessions can be had: since when not, and why.
+//! Whether sessions can be had and commits are confirmed: since when not, and why.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// A time in which no session could be had.
+/// A time in which no session could be had, or no commit was confirmed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outage {
     /// What the last try met.
     pub reason: String,
     /// Whether it may end by itself, as a fail-over does.
     pub may_pass: bool,
-    /// Since the first try that met no server.
+    /// Whether reads are answered meanwhile.
+    pub has_reads: bool,
+    /// Since the first try that met no server, or the first commit without an answer.
     pub lasted: Duration,
 }
 
 /// What the last tries met.
-#[derive(Default)]
 pub(crate) struct OutageWatch {
     state: Mutex<State>,
     /// Whether the store is lost: so that those who find it need no lock.
     is_lost: AtomicBool,
+    begun: Instant,
+    /// Milliseconds from `begun` to the last confirmed commit.
+    confirmed_ms: AtomicU64,
+    /// Whether a commit has had no answer since: so that those whose commits are confirmed need no lock.
+    is_unconfirmed: AtomicBool,
+}
+
+impl Default for OutageWatch {
+    fn default() -> Self {
+        Self {
+            state: Mutex::default(),
+            is_lost: AtomicBool::new(false),
+            begun: Instant::now(),
+            confirmed_ms: AtomicU64::new(0),
+            is_unconfirmed: AtomicBool::new(false),
+        }
+    }
 }
 
 #[derive(Default)]
 struct State {
     lost: Option<Lost>,
+    /// When the first commit was sent that has no answer.
+    unconfirmed: Option<Instant>,
     /// When a connection was made last.
     connected: Option<Instant>,
 }
@@ -65,10 +85,41 @@ impl OutageWatch {
         }
     }
 
+    /// A commit that was sent then has no answer yet. It says nothing, and false is returned, if one has been
+    /// confirmed since: it may wait for another transaction.
+    pub(crate) fn unconfirmed(&self, sent: Instant) -> bool {
+        let mut state = self.state();
+        if self.confirmed_ms.load(Ordering::Relaxed) > self.ms_at(sent) {
+            return false;
+        }
+        state.unconfirmed.get_or_insert(sent);
+        self.is_unconfirmed.store(true, Ordering::Relaxed);
+        true
+    }
+
+    /// A commit was confirmed.
+    pub(crate) fn confirmed(&self) {
+        self.confirmed_ms.fetch_max(self.ms_at(Instant::now()), Ordering::Relaxed);
+        if self.is_unconfirmed.load(Ordering::Relaxed) {
+            let mut state = self.state();
+            state.unconfirmed = None;
+            self.is_unconfirmed.store(false, Ordering::Relaxed);
+        }
+    }
+
+    fn ms_at(&self, at: Instant) -> u64 {
+        u64::try_from(at.saturating_duration_since(self.begun).as_millis()).unwrap_or(u64::MAX)
+    }
+
     pub(crate) fn outage(&self) -> Option<Outage> {
         let state = self.state();
-        let Lost { since, reason, may_pass } = state.lost.as_ref()?;
-        Some(Outage { reason: reason.clone(), may_pass: *may_pass, lasted: since.elapsed() })
+        if let Some(Lost { since, reason, may_pass }) = &state.lost {
+            let (reason, lasted) = (reason.clone(), since.elapsed());
+            return Some(Outage { reason, may_pass: *may_pass, has_reads: false, lasted });
+        }
+        let lasted = state.unconfirmed?.elapsed();
+        let reason = "PostgreSQL confirms no commit: its synchronous standby may be away".to_owned();
+        Some(Outage { reason, may_pass: true, has_reads: true, lasted })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -98,5 +149,23 @@ mod tests {
         assert_eq!(watch.outage(), None);
         watch.lost(Instant::now(), "four".to_owned(), false);
         assert!(watch.outage().is_some());
+    }
+
+    #[test]
+    fn commits_without_an_answer_are_an_outage_with_reads_until_one_is_confirmed() {
+        let watch = OutageWatch::default();
+        let sent = Instant::now();
+        std::thread::sleep(Duration::from_millis(5));
+        assert!(watch.unconfirmed(sent));
+        watch.found();
+        let outage = watch.outage().expect("no commit is confirmed");
+        assert!(outage.has_reads && outage.lasted >= Duration::from_millis(5), "{outage:?}");
+        watch.lost(Instant::now(), "gone".to_owned(), false);
+        assert!(!watch.outage().expect("it is lost").has_reads);
+        watch.found();
+        watch.confirmed();
+        assert_eq!(watch.outage(), None);
+        assert!(!watch.unconfirmed(sent), "one was confirmed since");
+        assert_eq!(watch.outage(), None);
     }
 }

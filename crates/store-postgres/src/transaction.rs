@@ -84,7 +84,7 @@ impl PostgresTransaction {
             bound.and(guard).and(absent).and(write).and(append).and(commit)
         };
         let (server, warned) = (connection.identity.clone(), connection.wire.warnings());
-        let answered = self.view.session.answer(Box::pin(asked)).await;
+        let answered = self.view.session.answer_to_commit(Box::pin(asked)).await;
         let is_warned = connection.wire.warnings() != warned;
         let ended = match answered {
             Ok(()) if !is_warned => None,

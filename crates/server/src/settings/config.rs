@@ -479,10 +479,17 @@ impl Config {
         check_exposure(host, consent)?;
         let flags = Place { in_memory: arguments.in_memory, data: arguments.data, store: arguments.store };
         let in_file = Place { in_memory: file.in_memory, data: file.data.take(), store: file.store.take() };
+        let has_password = arguments.store_password_file.is_some();
         let password_file = arguments.store_password_file.or(file.store_password.take());
         let sizes = (arguments.cache_mib.or(file.cache_mib), arguments.write_buffer_kib);
         let chosen = chosen([flags, Place::of_variables()?, in_file])?;
         let storage = storage(chosen, password_file.as_deref(), durability, sizes)?;
+        if has_password && !matches!(storage, Storage::Postgres { .. }) {
+            return Err(Failure::new(
+                "--store-password-file is the password of a PostgreSQL, and --store names none: give --store, or \
+                 leave it out",
+            ));
+        }
         let scrub = first(arguments.scrub, file.scrub.as_deref(), str::parse)
             .map_err(|fault| Failure::new(format!("scrub: {fault}")))?;
         let clock = clock(arguments.clock, &file, &storage)?;

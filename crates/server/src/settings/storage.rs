@@ -65,8 +65,10 @@ impl Place {
                 format!("KEYWRIGHT_IN_MEMORY = \"{text}\" is not known: write \"true\" or \"false\"")
             })?),
         };
-        let data = std::env::var_os("KEYWRIGHT_DATA").map(PathBuf::from);
-        Ok(Self { in_memory, data, store: std::env::var("KEYWRIGHT_STORE").ok() })
+        // A unit or an image may set one that a service without a folder has to take back.
+        let data = std::env::var_os("KEYWRIGHT_DATA").filter(|path| !path.is_empty()).map(PathBuf::from);
+        let store = std::env::var("KEYWRIGHT_STORE").ok().filter(|url| !url.is_empty());
+        Ok(Self { in_memory, data, store })
     }
 }
 
@@ -88,7 +90,8 @@ pub(crate) fn chosen(sources: [Place; 3]) -> Result<StoreUrl, Failure> {
             }
             (Some(true), None, Some(_)) | (_, Some(_), Some(_)) => {
                 return Err(Failure::new(
-                    "--store says where the data is kept: leave out --data and --in-memory",
+                    "--store says where the data is kept: leave out --data and --in-memory, and set their \
+                     variables to nothing",
                 ));
             }
             (Some(true), None, None) => return Ok(StoreUrl::Memory),

@@ -175,13 +175,15 @@ impl AnyStore {
         }
     }
 
-    /// Why a store of another machine has given no session of late; `None` while it does, or does not say.
+    /// Why a store of another machine has given no session of late, or confirmed no commit; `None` while it
+    /// does, or does not say.
     pub(crate) fn outage(&self) -> Option<Outage> {
         match self {
             #[cfg(feature = "postgres")]
             Self::Postgres(store) => store.outage().map(|outage| Outage {
                 reason: outage.reason,
                 may_pass: outage.may_pass,
+                has_reads: outage.has_reads,
                 lasted: outage.lasted,
             }),
             _ => None,
@@ -243,12 +245,14 @@ impl AnyStore {
     }
 }
 
-/// A time in which a store gives no session.
+/// A time in which a store gives no session, or confirms no commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Outage {
     pub(crate) reason: String,
     /// Whether it may end by itself, as a fail-over does.
     pub(crate) may_pass: bool,
+    /// Whether reads are answered meanwhile.
+    pub(crate) has_reads: bool,
     pub(crate) lasted: Duration,
 }
 

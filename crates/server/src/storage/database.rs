@@ -69,11 +69,13 @@ pub(crate) struct Sharing {
     pub(crate) versions_kept: Option<Duration>,
 }
 
-/// A shared store that gives no session.
+/// A shared store that gives no session, or confirms no commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Lost {
     pub(crate) reason: String,
     pub(crate) advice: String,
+    /// What fails meanwhile: `requests` or `writes`.
+    pub(crate) failing: &'static str,
     pub(crate) lasted: Duration,
 }
 
@@ -209,15 +211,14 @@ impl Database {
     /// The state of the database, as far as it decides about the server's.
     pub(crate) fn health(&self) -> Health {
         let Some(fault) = self.fault() else {
-            return match &*self.running.load() {
-                Some(running) if running.engine.has_heard_from_store(STORE_SILENT_MS) => {
-                    self.serving(&running.store)
-                }
-                Some(running) => {
-                    Health::StoreSilent { place: self.backend.place(), outage: running.store.outage() }
-                }
-                None => self.absent(),
-            };
+            let running = self.running.load();
+            let Some(running) = running.as_ref() else { return self.absent() };
+            let outage = running.store.outage();
+            let has_writes = outage.as_ref().is_none_or(|outage| !outage.has_reads);
+            if has_writes && running.engine.has_heard_from_store(STORE_SILENT_MS) {
+                return self.serving(&running.store);
+            }
+            return Health::StoreSilent { place: self.backend.place(), outage };
         };
         let reason = fault.reason;
         match fault.cause {
@@ -241,7 +242,8 @@ impl Database {
             None => Duration::from_millis(STORE_SILENT_MS),
         };
         let (reason, advice) = health::explain_silence(&self.backend.place(), outage.as_ref());
-        Some(Lost { reason, advice, lasted })
+        let failing = if outage.is_some_and(|outage| outage.has_reads) { "writes" } else { "requests" };
+        Some(Lost { reason, advice, failing, lasted })
     }
 
     /// Where a shared store answers, for messages.

@@ -34,7 +34,7 @@ pub(crate) enum Health {
     WritesFailed {
         reason: String,
     },
-    /// A store that other servers may use does not answer.
+    /// A store that other servers may use does not answer, or confirms no commit.
     StoreSilent {
         place: String,
         /// What the store's servers say, if it is known.
@@ -127,7 +127,10 @@ impl Health {
 pub(super) fn explain_silence(place: &str, outage: Option<&Outage>) -> (String, String) {
     let reason = match outage {
         None => format!("the store {place} does not answer"),
-        Some(outage) => format!("the store {place} takes no requests: {}", outage.reason),
+        Some(outage) => {
+            let taken = if outage.has_reads { "writes" } else { "requests" };
+            format!("the store {place} takes no {taken}: {}", outage.reason)
+        }
     };
     let advice = match outage {
         Some(outage) if outage.may_pass => {
@@ -176,7 +179,8 @@ mod tests {
         let json: serde_json::Value = serde_json::from_str(&full.json()).unwrap();
         assert!(json["advice"].as_str().unwrap().contains("2 MiB on the disk of /data"), "{json}");
         let reason = "PostgreSQL at db1:5432, db2:5432 are standbys".to_owned();
-        let outage = Outage { reason, may_pass: true, lasted: std::time::Duration::from_secs(4) };
+        let outage =
+            Outage { reason, may_pass: true, has_reads: false, lasted: std::time::Duration::from_secs(4) };
         let silent =
             Health::StoreSilent { place: "postgres://db1,db2/shop".to_owned(), outage: Some(outage) };
         assert!(silent.json().contains("are standbys") && silent.json().contains("fail-over"), "{silent:?}");

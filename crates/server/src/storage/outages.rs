@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 
-use super::database::Database;
+use super::database::{Database, Lost};
 use crate::process::environment;
 
 /// Interval at which the store is looked at.
@@ -56,7 +56,8 @@ impl Log {
             (Some(lost), None) => {
                 let now = environment::instant();
                 self.lost = Some(now.checked_sub(lost.lasted).unwrap_or(now));
-                tracing::warn!("{}; requests fail with HTTP 500 meanwhile; {}", lost.reason, lost.advice);
+                let Lost { reason, failing, advice, .. } = lost;
+                tracing::warn!("{reason}; {failing} fail with HTTP 500 meanwhile; {advice}");
             }
             (None, Some(since)) => {
                 self.lost = None;

@@ -152,7 +152,7 @@ impl Cluster {
         });
         format!(
             "defaults\n  mode tcp\n  timeout connect 2s\n  timeout client 60m\n  timeout server 60m\n\
-             listen postgresql\n  bind 127.0.0.1:{}\n  option httpchk GET /primary\n  \
+             listen postgresql\n  bind 127.0.0.1:{}\n  option httpchk OPTIONS /primary\n  \
              http-check expect status 200\n  \
              default-server inter 1s fall 2 rise 1 on-marked-down shutdown-sessions\n{}",
             self.haproxy,

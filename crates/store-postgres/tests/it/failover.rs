@@ -237,3 +237,35 @@ fn a_commit_that_did_not_wait_for_the_standby_is_reported_only_once_it_is_safe()
         assert!(block_on(store.get(b"cut")).unwrap().is_some());
     }
 }
+
+#[test]
+fn a_primary_whose_standby_has_taken_its_place_is_left_though_it_runs() {
+    let Some(primary) = start_or_say() else { return };
+    let standby = primary.standby(STANDBY_PORT).unwrap();
+    let both = url(&[&primary, &standby], "left");
+    let store = open(&both).unwrap();
+    block_on(write(&store, b"before").commit()).unwrap();
+    wait_until_replicated(&primary);
+    primary.execute("ALTER SYSTEM SET synchronous_standby_names = '*'");
+    primary.execute("SELECT pg_reload_conf()");
+    block_on(write(&store, b"with a standby").commit()).unwrap();
+    standby.promote().unwrap();
+    let (began, mut was_noticed) = (Instant::now(), false);
+    let writing = std::thread::Builder::new();
+    let writer = store.clone();
+    let writing =
+        writing.spawn(move || while block_on(write(&writer, b"after").commit()).is_err() {}).unwrap();
+    while !writing.is_finished() {
+        was_noticed |= store.outage().is_some_and(|outage| outage.has_reads);
+        assert!(began.elapsed() < FOUND_WITHIN, "the new primary was not found");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    writing.join().unwrap();
+    assert!(was_noticed, "no commit was confirmed for a while");
+    assert_eq!((store.outage(), store.primary()), (None, standby.host().replace("%2F", "/")));
+    // A start passes over the first server of the address, which takes writes and confirms none.
+    let another = open(&both).unwrap();
+    assert_eq!(another.primary(), standby.host().replace("%2F", "/"));
+    assert!(block_on(another.get(b"after")).unwrap().is_some());
+    restore(&primary);
+}
