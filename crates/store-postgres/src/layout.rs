@@ -68,8 +68,10 @@ pub(crate) async fn prepare(wire: &Wire, options: &PostgresOptions) -> Result<()
         Found::Ours => return Ok(()),
         Found::Nothing => {}
     }
-    let create =
-        format!("BEGIN; SELECT pg_advisory_xact_lock({CREATION_LOCK}); {}; COMMIT", creation(&quoted(schema)));
+    let create = format!(
+        "BEGIN; SELECT pg_advisory_xact_lock({CREATION_LOCK}); {}; COMMIT",
+        creation(&quoted(schema))
+    );
     match wire.ask(wire.client.batch_execute(&create)).await {
         Ok(()) => Ok(()),
         Err(error) => {
@@ -124,16 +126,16 @@ async fn found(wire: &Wire, options: &PostgresOptions) -> Result<Found, OpenErro
     }
 }
 
-/// The statements that create the schema.
-///
-/// `changed` is the transaction that wrote the row last; the partial index finds removed rows by it.
-/// Hot rows are rewritten within their page where there is room, hence the fill factor; autovacuum comes
-/// after 5,000 dead rows and not after a fifth of the table, because a queue is rewritten all the time.
 /// The name as statements have it: it may be a word of SQL.
 fn quoted(schema: &str) -> String {
     format!("\"{schema}\"")
 }
 
+/// The statements that create the schema.
+///
+/// `changed` is the transaction that wrote the row last; the partial index finds removed rows by it.
+/// Hot rows are rewritten within their page where there is room, hence the fill factor; autovacuum comes
+/// after 5,000 dead rows and not after a fifth of the table, because a queue is rewritten all the time.
 fn creation(schema: &str) -> String {
     format!(
         "CREATE SCHEMA IF NOT EXISTS {schema};

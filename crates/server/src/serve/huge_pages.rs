@@ -22,8 +22,8 @@ mod linux {
     /// but the first part.
     const CHECK: Duration = Duration::from_millis(250);
 
-    /// From now on no huge pages. The allocator goes on to ask for them, so that it has them later. With glibc
-    /// this is so before the allocator's first page already, by the copy in `vendor/mimalloc`.
+    /// From now on no huge pages. The allocator goes on to ask for them, so that it has them later. With
+    /// glibc this is so before the allocator's first page already, by the copy in `vendor/mimalloc`.
     pub(crate) fn avoid() {
         set(true);
     }
