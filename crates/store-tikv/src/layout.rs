@@ -41,8 +41,12 @@ impl OpenError {
     pub fn passing(&self) -> Option<&str> {
         match self {
             Self::NoLeader(reason) => Some(reason),
-            Self::Unreachable(_) | Self::Foreign(_) | Self::OtherLayout(_) => None,
-            Self::Tidb(_) | Self::Lifetime(_) | Self::Clock(_) => None,
+            Self::Unreachable(_)
+            | Self::Foreign(_)
+            | Self::OtherLayout(_)
+            | Self::Tidb(_)
+            | Self::Lifetime(_)
+            | Self::Clock(_) => None,
         }
     }
 }

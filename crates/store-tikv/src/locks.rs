@@ -172,13 +172,12 @@ impl<'a> Settling<'a> {
 
     /// How the transaction of a lock ended. `resolve` ends the lock then.
     async fn settle(&mut self, lock: &Lock) -> Result<Fate, CallError> {
-        let fate = match self.fates.get(&lock.start) {
-            Some(fate) => *fate,
-            None => {
-                let fate = find(self.cluster, lock, self.now).await?;
-                self.fates.insert(lock.start, fate);
-                fate
-            }
+        let fate = if let Some(fate) = self.fates.get(&lock.start) {
+            *fate
+        } else {
+            let fate = find(self.cluster, lock, self.now).await?;
+            self.fates.insert(lock.start, fate);
+            fate
         };
         if fate != Fate::Running {
             self.ended.entry(lock.start).or_default().push(lock.key.clone());

@@ -61,13 +61,14 @@ fn a_prefix_that_begins_like_another_one_is_independent_of_it() {
     assert_eq!(block_on(long.get(b"a")).unwrap(), Some(Bytes::from("1")));
 }
 
+fn now_ms() -> u64 {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+    u64::try_from(now.as_millis()).unwrap()
+}
+
 #[test]
 fn a_clock_that_is_far_from_that_of_pd_is_refused() {
     let Some(url) = url_or_say("clock") else { return };
-    fn now_ms() -> u64 {
-        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
-        u64::try_from(now.as_millis()).unwrap()
-    }
     let ahead: fn() -> u64 = || now_ms() + 90_000;
     let behind: fn() -> u64 = || now_ms() - 90_000;
     let near: fn() -> u64 = || now_ms() - 30_000;

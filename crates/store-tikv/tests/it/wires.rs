@@ -122,7 +122,7 @@ async fn forward_both<C: AsyncRead + AsyncWrite>(client: C, server: TcpStream, i
             if is_pd {
                 switch.addresses.iter().for_each(|(real, own)| replace(bytes, real, own));
             } else {
-                switch.answered.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+                switch.answered.fetch_add(u64::try_from(bytes.len()).unwrap(), Ordering::Relaxed);
             }
             is_pd || !switch.loses_answers.load(Ordering::Relaxed)
         }) => {}
