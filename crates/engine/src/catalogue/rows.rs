@@ -70,8 +70,11 @@ pub(super) fn record_key(table: TableId) -> Bytes {
 
 /// The same where it is only looked at.
 pub(super) const fn record_key_bytes(table: TableId) -> [u8; 10] {
-    let [a, b, c, d, e, f, g, h] = table.0.to_be_bytes();
-    [Space::Catalogue.byte(), RECORDS, a, b, c, d, e, f, g, h]
+    let mut key = [Space::Catalogue.byte(), RECORDS, 0, 0, 0, 0, 0, 0, 0, 0];
+    if let Some(number) = key.last_chunk_mut() {
+        *number = table.0.to_be_bytes();
+    }
+    key
 }
 
 /// The number in the key of the catalogue's format, among those of tables, which begin with 1.

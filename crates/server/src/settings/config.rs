@@ -479,17 +479,10 @@ impl Config {
         check_exposure(host, consent)?;
         let flags = Place { in_memory: arguments.in_memory, data: arguments.data, store: arguments.store };
         let in_file = Place { in_memory: file.in_memory, data: file.data.take(), store: file.store.take() };
-        let has_password = arguments.store_password_file.is_some();
-        let password_file = arguments.store_password_file.or(file.store_password.take());
+        let password_files = (arguments.store_password_file, file.store_password.take());
         let sizes = (arguments.cache_mib.or(file.cache_mib), arguments.write_buffer_kib);
         let chosen = chosen([flags, Place::of_variables()?, in_file])?;
-        let storage = storage(chosen, password_file.as_deref(), durability, sizes)?;
-        if has_password && !matches!(storage, Storage::Postgres { .. }) {
-            return Err(Failure::new(
-                "--store-password-file is the password of a PostgreSQL, and --store names none: give --store, or \
-                 leave it out",
-            ));
-        }
+        let storage = storage(chosen, password_files, durability, sizes)?;
         let scrub = first(arguments.scrub, file.scrub.as_deref(), str::parse)
             .map_err(|fault| Failure::new(format!("scrub: {fault}")))?;
         let clock = clock(arguments.clock, &file, &storage)?;
@@ -569,13 +562,22 @@ impl Config {
 
 fn storage(
     chosen: StoreUrl,
-    password_file: Option<&Path>,
+    (given, in_file): (Option<PathBuf>, Option<PathBuf>),
     durability: DurabilityArgument,
     sizes: (Option<u64>, Option<u64>),
 ) -> Result<Storage, Failure> {
+    if given.is_some() && !matches!(chosen, StoreUrl::Postgres(_)) {
+        return Err(Failure::new(
+            "--store-password-file is the password of a PostgreSQL, and --store names none: give --store, or leave \
+             it out",
+        ));
+    }
     Ok(match chosen {
         StoreUrl::Memory => Storage::Memory,
-        StoreUrl::Postgres(url) => Storage::Postgres { url, password: Password::find(STORE, password_file)? },
+        StoreUrl::Postgres(url) => {
+            let password = Password::find(STORE, given.or(in_file).as_deref())?;
+            Storage::Postgres { url, password }
+        }
         StoreUrl::Tikv(url) => Storage::Tikv { url },
         StoreUrl::Folder(path) => folder(path, durability, sizes),
     })
