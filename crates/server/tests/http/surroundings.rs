@@ -136,12 +136,12 @@ fn beyond_loopback_programs_may_use_any_host_name_and_pages_may_not() {
     assert!(is_refused(&foreign, "--cors-origin"), "{foreign}");
 }
 
-/// What start writes to memory: a debug build, whose stacks and tables are larger, 6 MiB, and the rest of the
-/// one huge page that the allocator has before the server says that it wants none.
+/// What start writes to memory: a debug build, whose stacks and tables are larger, 6 to 7 MiB. With the huge
+/// pages that the allocator would have before the server says that it wants none, 10.
 #[cfg(target_os = "linux")]
 #[test]
 fn an_idle_server_has_written_to_little_memory() {
-    const IDLE_MIB_MAX: u64 = 10;
+    const IDLE_MIB_MAX: u64 = 8;
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("data");
     for arguments in [&["--in-memory"][..], &["--data", data.to_str().unwrap()]] {
