@@ -195,12 +195,16 @@ fn fail_over(by_haproxy: bool) {
     }
 }
 
-/// The log says when the store was lost, and when it answered again: for each event at most twice, because a
-/// new primary may first have no standby.
+/// The log says when the store was lost, and when it answered again: for each event a few times at most.
 fn check_log(log: &str, events: usize) {
-    let [lost, again] = ["takes no requests: ", "the store answers again after "]
-        .map(|part| log.lines().filter(|line| line.contains("WARN") && line.contains(part)).count());
-    assert!(lost > 0 && lost == again && lost <= 2 * events, "{events} events: {log}");
+    let warnings = |parts: &[&str]| {
+        let is_one = |line: &&str| line.contains("WARN") && parts.iter().any(|part| line.contains(part));
+        log.lines().filter(is_one).count()
+    };
+    // A new primary may first have no standby, and answer reads alone.
+    let lost = warnings(&["takes no requests: ", "takes no writes: "]);
+    let again = warnings(&["the store answers again after "]);
+    assert!(lost > 0 && lost == again && lost <= 3 * events, "{events} events: {log}");
 }
 
 /// The table has what was acknowledged, its indexes equal it, and so does the stream.
