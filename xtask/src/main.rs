@@ -17,8 +17,9 @@ usage: cargo xtask TASK
 
   attack [NAME…] [--binary PATH] [--seconds N] [--seed N] [--list] [--json FILE]
                  attack a running server on loopback and measure its quiet clients, its memory and its recovery
-  dist [--binary PATH] [--output DIR] [--fast] [archive|deb|docker|npm|sbom|wheel…]
-                 build a static binary and make the packages that people install, in target/dist; --binary: of this
+  dist [--binary PATH] [--output DIR] [--fast] [--tikv] [archive|deb|docker|npm|sbom|wheel…]
+                 build a static binary and make the packages that people install, in target/dist; --tikv: the archive
+                 alone, keywright-tikv, with the store on TiKV; --binary: of this
                  binary, without building one; --fast: compress little
   instructions [--update]
                  count the instructions of hot operations and compare them with the checked-in figures

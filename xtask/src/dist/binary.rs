@@ -20,6 +20,7 @@ pub(super) struct Binary {
     pub(super) is_static: bool,
     version: String,
     commit: String,
+    features: String,
 }
 
 /// Names of one platform in the worlds of the packages.
@@ -49,6 +50,7 @@ impl Binary {
             target: value("target")?,
             version: value("keywright")?,
             commit: value("commit")?,
+            features: value("features")?,
             bytes,
         })
     }
@@ -59,6 +61,11 @@ impl Binary {
         }
         let path = self.path.display();
         Err(format!("{path} is version {} and the workspace {workspace}: build it again", self.version))
+    }
+
+    /// Whether it has the store on TiKV.
+    pub(super) fn has_tikv(&self) -> bool {
+        self.features.split(' ').any(|feature| feature == "tikv")
     }
 
     pub(super) fn run(&self, arguments: &[&str]) -> Result<Vec<u8>, String> {
@@ -103,13 +110,19 @@ const LINUX_FLAGS: &str = "-C target-feature=+crt-static --cfg getrandom_backend
 
 /// What released binaries have and a build without features leaves out, to build faster.
 pub(super) const FEATURES: &str = "keywright-server/postgres,keywright-server/sqlite";
+/// More in the archive `keywright-tikv`. It adds 7 MB, which all others need not carry.
+const TIKV: &str = "keywright-server/tikv";
 
-/// Builds the binary of the `packaged` profile for this machine; on Linux a static one.
-pub(super) fn build(root: &Path) -> Result<PathBuf, String> {
+/// Builds the binary of the `packaged` profile for this machine, with the store on TiKV or without; on Linux
+/// a static one.
+pub(super) fn build(root: &Path, has_tikv: bool) -> Result<PathBuf, String> {
     let target = host()?;
     let mut cargo = cargo();
     cargo.current_dir(root).args(["build", "--profile", PROFILE, "--target", &target]);
     cargo.args(["--package", "keywright-server", "--bin", "keywright", "--features", FEATURES]);
+    if has_tikv {
+        cargo.args(["--features", TIKV]);
+    }
     let more = if target.contains("linux") { LINUX_FLAGS } else { "" };
     cargo.env("RUSTFLAGS", format!("{FLAGS} {more}"));
     if let Some(commit) = commit(root) {

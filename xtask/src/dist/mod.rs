@@ -48,6 +48,7 @@ const COMPLETIONS: &[(&str, &str)] = &[
 struct Dist {
     root: PathBuf,
     output: PathBuf,
+    has_tikv: bool,
     binary: Binary,
     /// `version` and `repository` of the workspace.
     version: String,
@@ -105,12 +106,15 @@ struct Request {
     binary: Option<PathBuf>,
     output: Option<PathBuf>,
     is_fast: bool,
+    /// Whether the binary has the store on TiKV.
+    has_tikv: bool,
     parts: Vec<&'static (&'static str, Make)>,
 }
 
 impl Request {
     fn parse(arguments: &[String]) -> Result<Self, String> {
-        let mut request = Self { binary: None, output: None, is_fast: false, parts: Vec::new() };
+        let mut request =
+            Self { binary: None, output: None, is_fast: false, has_tikv: false, parts: Vec::new() };
         let mut arguments = arguments.iter();
         while let Some(argument) = arguments.next() {
             let mut path = || arguments.next().map(PathBuf::from).ok_or(format!("{argument} needs a path"));
@@ -118,19 +122,25 @@ impl Request {
                 "--binary" => request.binary = Some(path()?),
                 "--output" => request.output = Some(path()?),
                 "--fast" => request.is_fast = true,
+                "--tikv" => request.has_tikv = true,
                 name => {
                     let part = PARTS.iter().find(|(known, _)| *known == name);
                     let known = || PARTS.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
                     request.parts.push(part.ok_or_else(|| {
                         format!(
-                            "dist: `{name}` is not known: write --binary PATH, --output DIR, --fast, {}",
+                            "dist: `{name}` is not known: write --binary PATH, --output DIR, --fast, --tikv, {}",
                             known()
                         )
                     })?);
                 }
             }
         }
-        if request.parts.is_empty() {
+        if request.has_tikv {
+            if request.parts.iter().any(|(name, _)| *name != "archive") {
+                return Err("dist: --tikv makes the archive alone".to_owned());
+            }
+            request.parts = PARTS.iter().filter(|(name, _)| *name == "archive").collect();
+        } else if request.parts.is_empty() {
             request.parts = PARTS.iter().collect();
         }
         Ok(request)
@@ -142,15 +152,26 @@ pub(crate) fn run(arguments: &[String]) -> Result<String, String> {
     let root = workspace_root()?;
     let path = match &request.binary {
         Some(path) => path.clone(),
-        None => binary::build(&root)?,
+        None => binary::build(&root, request.has_tikv)?,
     };
     let output = request.output.unwrap_or_else(|| root.join("target/dist"));
     fs::create_dir_all(&output).map_err(|error| format!("cannot create {}: {error}", output.display()))?;
     let output = fs::canonicalize(&output).map_err(|error| format!("{}: {error}", output.display()))?;
     let compression = if request.is_fast { Compression::fast() } else { Compression::best() };
     let (version, repository) = (workspace_value(&root, "version")?, workspace_value(&root, "repository")?);
-    let dist = Dist { binary: Binary::read(&path)?, root, output, version, repository, compression };
+    let dist = Dist {
+        binary: Binary::read(&path)?,
+        root,
+        output,
+        has_tikv: request.has_tikv,
+        version,
+        repository,
+        compression,
+    };
     dist.binary.check_version(&dist.version)?;
+    if request.has_tikv && !dist.binary.has_tikv() {
+        return Err(format!("{} was built without the store on TiKV", path.display()));
+    }
     let mut made = Vec::new();
     for (name, make) in request.parts {
         made.extend(make(&dist).map_err(|fault| format!("{name}: {fault}"))?);
@@ -167,7 +188,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<String, String> {
 
 /// `keywright-0.1.0-x86_64-unknown-linux-gnu.tar.gz`: what a person without a package manager unpacks.
 fn archive(dist: &Dist) -> Result<Vec<PathBuf>, String> {
-    let name = format!("keywright-{}-{}", dist.version, dist.binary.target);
+    let program = if dist.has_tikv { "keywright-tikv" } else { "keywright" };
+    let name = format!("{program}-{}-{}", dist.version, dist.binary.target);
     let mut entries = vec![Entry::program(dist.binary.file_name(), dist.binary.bytes.clone())];
     entries.push(Entry::file("README.md", dist.source("README.md")?));
     entries.extend(dist.notices()?);
