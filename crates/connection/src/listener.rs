@@ -23,7 +23,6 @@ use tokio_rustls::server::TlsStream;
 use super::answering::Answering as _;
 use super::body::RequestBody;
 use super::certificate;
-use super::client::Client;
 use super::connections::Connections;
 use super::handshake::{Bounded, HandshakeFault, Handshakes};
 use super::idle_timeout::{Activity, Phase, TrackedIo};
@@ -198,7 +197,7 @@ async fn secured<S: Serving>(
 
 /// Serves a connection that was not accepted.
 #[cfg(any(feature = "streams", test))]
-pub async fn serve_stream<S: Serving, Io>(stream: Io, client: Client, service: Arc<S>)
+pub async fn serve_stream<S: Serving, Io>(stream: Io, client: super::client::Client, service: Arc<S>)
 where
     Io: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
