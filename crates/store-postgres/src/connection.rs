@@ -230,10 +230,8 @@ impl Pool {
     pub(crate) async fn unusable(self: &Arc<Self>) -> Vec<String> {
         let pool = Arc::clone(self);
         let asked = self.runtime.spawn(async move {
-            let primary = pool.primary.load(Ordering::Relaxed);
-            let others = (0..pool.options.servers.len()).filter(|at| *at != primary);
             let pool = &pool;
-            let asking = others.map(|at| async move {
+            let asking = pool.others().map(|at| async move {
                 match pool.dial_in_time(at).await {
                     Err(error) if !error.may_pass() => Some(error.at(&[&pool.options.name_of(at)])),
                     Ok(_) | Err(_) => None,
@@ -242,6 +240,12 @@ impl Pool {
             futures_util::future::join_all(asking).await.into_iter().flatten().collect()
         });
         asked.await.unwrap_or_default()
+    }
+
+    /// The servers of the address but the one that takes writes, as the last connection showed.
+    fn others(&self) -> impl Iterator<Item = usize> + use<> {
+        let primary = self.primary.load(Ordering::Relaxed);
+        (0..self.options.servers.len()).filter(move |at| *at != primary)
     }
 
     /// The host and port of the server that takes writes, as the last connection showed.
@@ -435,8 +439,9 @@ impl Pool {
 
     /// A commit that was sent then has no answer yet.
     fn commit_is_late(self: &Arc<Self>, sent: Instant) {
-        let is_new = self.outages.unconfirmed(sent);
-        if is_new && self.options.servers.len() > 1 && !self.is_looking.swap(true, Ordering::Relaxed) {
+        let is_unconfirmed = self.outages.unconfirmed(sent);
+        if is_unconfirmed && self.options.servers.len() > 1 && !self.is_looking.swap(true, Ordering::Relaxed)
+        {
             let pool = Arc::clone(self);
             self.runtime.spawn(async move {
                 pool.look_for_successor().await;
@@ -448,8 +453,8 @@ impl Pool {
     /// Looks whether another server of the address has taken the primary's place, which then runs without its
     /// standby. From then on connections lead there.
     async fn look_for_successor(&self) {
-        let (primary, latest) = (self.primary.load(Ordering::Relaxed), self.timeline.load(Ordering::Relaxed));
-        for at in (0..self.options.servers.len()).filter(|at| *at != primary) {
+        let latest = self.timeline.load(Ordering::Relaxed);
+        for at in self.others() {
             let Ok(dialled) = self.dial_in_time(at).await else { continue };
             if dialled.identity.is_some_and(|identity| identity.timeline > latest) {
                 self.found.store(at, Ordering::Relaxed);

@@ -256,6 +256,13 @@ pub(crate) struct Outage {
     pub(crate) lasted: Duration,
 }
 
+impl Outage {
+    /// What fails meanwhile, for messages.
+    pub(crate) fn failing(&self) -> &'static str {
+        if self.has_reads { "writes" } else { "requests" }
+    }
+}
+
 /// A store in a folder of this machine.
 pub(crate) struct Folder {
     path: PathBuf,

@@ -16,7 +16,7 @@ use keywright_store::Store as _;
 use keywright_store_local::{Fault, FaultCause, Figures, ScrubStep};
 
 use super::any_store::AnyStore;
-use super::backend::{Backend, EncryptedFolder, Folder, Unopened};
+use super::backend::{Backend, EncryptedFolder, Folder, Outage, Unopened};
 use super::encryption::rotation::Rotation;
 use super::health::{self, Health};
 use crate::clock::Clock;
@@ -242,7 +242,7 @@ impl Database {
             None => Duration::from_millis(STORE_SILENT_MS),
         };
         let (reason, advice) = health::explain_silence(&self.backend.place(), outage.as_ref());
-        let failing = if outage.is_some_and(|outage| outage.has_reads) { "writes" } else { "requests" };
+        let failing = outage.as_ref().map_or("requests", Outage::failing);
         Some(Lost { reason, advice, failing, lasted })
     }
 

@@ -127,10 +127,7 @@ impl Health {
 pub(super) fn explain_silence(place: &str, outage: Option<&Outage>) -> (String, String) {
     let reason = match outage {
         None => format!("the store {place} does not answer"),
-        Some(outage) => {
-            let taken = if outage.has_reads { "writes" } else { "requests" };
-            format!("the store {place} takes no {taken}: {}", outage.reason)
-        }
+        Some(outage) => format!("the store {place} takes no {}: {}", outage.failing(), outage.reason),
     };
     let advice = match outage {
         Some(outage) if outage.may_pass => {
